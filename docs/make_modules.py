@@ -27,11 +27,11 @@ Andrade (CLAWAR 2001), section 1. Each of them can be replaced from outside by a
 Python.
 
 ```
-             joint commands                organ states
+             joint commands                contact body states
   ┌─────────┐ ───────────▶ ┌───────────┐ ───────────▶ ┌─────────────┐
   │ control │              │ multibody │              │ interaction │
   └─────────┘ ◀─────────── └───────────┘ ◀─────────── └─────────────┘
-       ▲    joint states, base   │          organ wrenches   │
+       ▲    joint states, base   │   contact body wrenches   │
        └───── mean wrenches ─────┼───────────────────────────┘
                                  ▼
                              data set ───▶ post-processing ───▶ report, run folder
@@ -47,21 +47,21 @@ Python.
 `marsyard.run` takes `control=f` and `interaction=f` too. What is not replaced is marsyard's own,
 made from the scenario: `EngineMultibody`, `SoilInteraction` and `ScenarioControl` of
 `marsyard.modules` are such boxes and can be called by themselves, for instance to add a force of
-one's own to that of the soil.
+one's own to as the soil's.
 
 - In the engine an own `control` replaces `control`, `drive` and `gait` of the scenario and is
   asked once per control period; the scenario's motors bound what it commands. An own
   `interaction` replaces the ground and is asked before every step; `robot.settle` still places
-  the robot on the scenario's ground. Its wrenches are recorded as `organ_force` and
-  `organ_moment`. It needs `run.integrator: moreau_jean`.
+  the robot on the scenario's ground. Its wrenches are recorded as `contact_body_force` and
+  `contact_body_moment`. It needs `run.integrator: moreau_jean`.
 - The yard with marsyard's own boxes on soil gives the engine's results to the last digits; each
   step costs one or two milliseconds of Python; an own interaction in the engine 0.04 ms and what
   it does.
 - Hard ground is a law of constraints: which impulses *and* velocities go together is solved with
-  the inertia matrix at the end of a step. It cannot be evaluated from the states of the organs,
-  so it belongs to marsyard's multibody box and is there as long as no interaction replaces it; so
-  is compliant contact (`interaction.law: compliant`). A multibody box of one's own needs soil or
-  an interaction. A controller feels hard ground in the engine, not in the yard.
+  the inertia matrix at the end of a step. It cannot be evaluated from the states of the contact
+  bodies, so it belongs to marsyard's multibody box and is there as long as no interaction replaces
+  it; so is compliant contact (`interaction.law: compliant`). A multibody box of one's own needs
+  soil or an interaction. A controller feels hard ground in the engine, not in the yard.
 - A drive or a gait works inside the engine; the yard carries out the laws of `control`.
 - A box that gives a wrong shape, a number that is not finite, or raises, ends the run in one
   sentence with box, field and time; what was recorded until then is kept.
@@ -69,8 +69,8 @@ one's own to that of the soil.
 
 BOXES = (ports.Multibody, ports.Interaction, ports.Control, ports.PostProcessing)
 MESSAGES = (
-    ports.OrganStates,
-    ports.OrganWrenches,
+    ports.ContactBodyStates,
+    ports.ContactBodyWrenches,
     ports.JointStates,
     ports.JointCommands,
     ports.BaseState,
@@ -88,7 +88,7 @@ def page() -> str:
     parts.append("## What passes between them\n")
     parts.append(
         "n organs, m joints. SI, world frame, x forward, y left, z up. Fields with a value in the\n"
-        "last column may be left out; a single number stands for all organs or joints.\n"
+        "last column may be left out; a single number stands for all contact bodies or joints.\n"
     )
     parts += [*map(_message, MESSAGES), _recorded(), "## Examples\n"]
     parts.append("All of them run in [`examples/own_modules.py`](../examples/own_modules.py).\n")
@@ -128,7 +128,7 @@ def _default(value: object) -> str:
 
 def _recorded() -> str:
     rows = ["| variable | dimensions | unit | meaning |", "| --- | --- | --- | --- |"]
-    dims = {"n": "organ", "m": "joint", "3": "axis", "4": "quat"}
+    dims = {"n": "contact_body", "m": "joint", "3": "axis", "4": "quat"}
     for start, (message, names) in KEPT.items():
         for name in names:
             port = ports.ports(message)[name]

@@ -46,7 +46,7 @@ The files of [`marsyard sweep`](how-to/sweep.md) and [`marsyard optimize`](how-t
 YAML file each, with the keys below. Unknown keys are errors. Values that are set or varied in the
 scenario may carry a [unit](scenario-reference.md#units); bare numbers are SI. Paths are those of
 `--set`, all in the [scenario reference](scenario-reference.md); how values may be distributed
-stands in [how to validate](how-to/validate.md#what-is-uncertain).
+stands in [how to validate](how-to/validate.md#uncertain-values).
 """
 
 #: the same for studies: place, model, the file that it belongs to

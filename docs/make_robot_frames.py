@@ -49,7 +49,7 @@ def standing(robot: Robot) -> Take:
 
 
 def picture(name: str) -> np.ndarray:
-    """A robot from ahead and the right, shape [height, width, 3], 0 to 255."""
+    """A robot from the front and the right, shape [height, width, 3], 0 to 255."""
     take = standing(load_robot(name))
     subject = take.robot(np.zeros(1))
     view = views("front", subject, 25.0, azimuth=np.radians(138), elevation=np.radians(-16),

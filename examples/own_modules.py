@@ -17,10 +17,10 @@ import marsyard
 from marsyard.ground.soil import load_soil
 from marsyard.modules import (
     BaseState,
+    ContactBodyStates,
+    ContactBodyWrenches,
     JointCommands,
     JointStates,
-    OrganStates,
-    OrganWrenches,
     Yard,
 )
 
@@ -35,7 +35,7 @@ class Plate:
     z, v = 0.0, 0.0
 
     def organs(self):
-        return OrganStates(("Plate",), [[0, 0, self.z]], [[0, 0, self.v]])
+        return ContactBodyStates(("Plate",), [[0, 0, self.z]], [[0, 0, self.v]])
 
     def joints(self):
         return JointStates((), [], [])
@@ -57,7 +57,7 @@ def springs(time, step, organs):
     slide = np.where(depth[:, None] > 0, organs.velocity + rim, 0)
     force = -500.0 * slide
     force[:, 2] += 2e4 * depth
-    return OrganWrenches(force, moment=np.cross([0, 0, -1], force) * organs.radius[:, None])
+    return ContactBodyWrenches(force, moment=np.cross([0, 0, -1], force) * organs.radius[:, None])
 
 
 # --8<-- control
@@ -83,7 +83,7 @@ def sink_a_plate() -> None:
     changes = {"study": None, "run.duration": 3, "control": []}
     scenario = marsyard.load_scenario("soil/plate", changes)
     yard = Yard(scenario, multibody=Plate()).run()
-    depth = -float(yard.dataset().organ_position.sel(axis="z")[-1, 0])
+    depth = -float(yard.dataset().contact_body_position.sel(axis="z")[-1, 0])
     soil, radius = load_soil("soil_wheel_default"), 0.05
     pressure = WEIGHT / (pi * radius**2)
     bekker = (pressure / soil.pressure_modulus(radius)) ** (1 / soil.number("exponent"))
@@ -101,7 +101,7 @@ def drive_on_springs() -> None:
             out=Path(folder) / "run",
         )  # fmt: skip
         page = out.report.read_text(encoding="utf-8")
-    load = out.data.organ_force.sel(axis="z").isel(time=-1)
+    load = out.data.contact_body_force.sel(axis="z").isel(time=-1)
     q = out.data.quaternion_base.isel(time=-1)
     heading = np.degrees(2 * np.arctan2(q.sel(quat="z"), q.sel(quat="w")))
     print(f"rover: {float(load.sum()):.1f} N on its wheels, weight {out.data.weight:.1f} N")

@@ -41,9 +41,9 @@ Progress = Callable[[float, float, str], Any]
 #: name, series, what is taken of it, and unit; means are of the second half
 _MEAN, _END = "mean", "final"
 HEADLINES = (
-    ("x of the base at the end", "position_base.x", _END, "m"),
-    ("y of the base at the end", "position_base.y", _END, "m"),
-    ("height of the base at the end", "position_base.z", _END, "m"),
+    ("final x of the base", "position_base.x", _END, "m"),
+    ("final y of the base", "position_base.y", _END, "m"),
+    ("final height of the base", "position_base.z", _END, "m"),
     ("mean speed", "speed", _MEAN, "m/s"),
     ("mean slip ratio", "slip_ratio.mean", _MEAN, ""),
     ("mean sinkage", "sinkage.mean", _MEAN, "m"),
@@ -176,13 +176,13 @@ def check_refinable(scenario: Scenario, own_modules: bool, live: bool) -> None:
         raise InputError("check_convergence: a run that is steered live cannot be run again")
     if own_modules:
         raise InputError(
-            "check_convergence: control and interaction of one's own may keep a state, so that the "
-            "run cannot be repeated; put them into a plug-in"
+            "check_convergence: Python functions for control and interaction may keep a state, so "
+            "the run cannot be repeated; put them into a plug-in"
         )
     if scenario.study is not None:
         raise InputError(
-            "check_convergence: a study stands for many runs; check one of them, with study=False "
-            "(--no-study) and its values"
+            "check_convergence: a study consists of many runs; check one of them, with "
+            "study=False (--no-study) and its values"
         )
     refinements(scenario)
 
@@ -278,7 +278,7 @@ def _run(each: Refinement, progress: Progress | None) -> tuple[xr.Dataset | None
 
     total = each.scenario.run.duration
 
-    def told(t: float) -> None:
+    def report_time(t: float) -> None:
         if progress is not None:
             progress(t, total, each.name)
 
@@ -286,7 +286,7 @@ def _run(each: Refinement, progress: Progress | None) -> tuple[xr.Dataset | None
         warnings.simplefilter("ignore", UserWarning)
         try:
             simulation = Simulation(each.scenario)
-            simulation.run(told, yes=True)
+            simulation.run(report_time, yes=True)
         except (Diverged, InputError) as error:
             return None, str(error)
         data = simulation.dataset()

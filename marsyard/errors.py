@@ -57,7 +57,7 @@ def refuse_all(
     mistakes: Sequence[tuple[str, str]],
     total: int,
     where: str,
-    what: str = "runs cannot begin",
+    what: str = "runs cannot start",
 ) -> None:
     """Raise one error for all of `total` runs or values that are wrong; `mistakes` are labels and
     reasons, `where` begins the sentence. Nothing happens where there are none."""
@@ -78,7 +78,9 @@ def refuse_all(
 def check_path(path: object, field: str) -> None:
     """Refuse a path that no file or folder can have, or that cannot be written in a message."""
     if "\0" in str(path):
-        raise InputError(f"{field}: {str(path)!r} holds a NUL character; no file can be called so")
+        raise InputError(
+            f"{field}: {str(path)!r} contains a NUL character, which file names cannot contain"
+        )
     try:
         str(path).encode()
     except UnicodeEncodeError:
@@ -102,7 +104,7 @@ def suggest(name: str, valid: Iterable[str], count: int = 3) -> str:
     return "valid: " + ", ".join(names[:12]) + ", …"
 
 
-def told(error: BaseException) -> str:
+def format_exception(error: BaseException) -> str:
     """An error of another's code, its kind and words in one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 

@@ -11,7 +11,7 @@ from marsyard.units import Angle, Length
 
 Point = tuple[Length, Length, Length]
 SurfaceName = Annotated[
-    str | None, Field(description="what results and messages call it; default: by its kind")
+    str | None, Field(description="its name in results and messages; default: its kind")
 ]
 
 
@@ -24,7 +24,9 @@ class Part(BaseModel):
 
 def _below_vertical(angle: float) -> float:
     if not 0.0 <= angle < math.pi / 2:
-        raise ValueError(f"{math.degrees(angle):g}° is not a slope; from 0 to below 90° is allowed")
+        raise ValueError(
+            f"{math.degrees(angle):g}° is not a valid slope; it must be at least 0 and below 90°"
+        )
     return angle
 
 

@@ -52,7 +52,7 @@ def sentence(error: ValidationError, model: type[BaseModel]) -> str:
         parent = ".".join(location[:-1]) or "the file"
         if tag and location[-1] in valid:
             whose = "an FMU" if tag == "fmu" else f"a {tag}{' mode' if tag in _MODES else ''}"
-            return f"{where}: does not belong to {whose}"
+            return f"{where}: is not a key of {whose}"
         valid = _fields_at(model, location[:-1], tag)
         return f"{where}: unknown key '{location[-1]}' in {parent}; {suggest(location[-1], valid)}"
     if kind == "missing" and location[-1].isdigit():
@@ -63,8 +63,8 @@ def sentence(error: ValidationError, model: type[BaseModel]) -> str:
         valid = _quoted(context["expected"])
         return f"{where}: '{_text(value)}' is not allowed; {suggest(_text(value), valid)}"
     if kind.startswith("union_tag"):
-        told = context.get("expected_tags")
-        allowed = _kinds_at(model, location) if told is None else _quoted(str(told))
+        tags = context.get("expected_tags")
+        allowed = _kinds_at(model, location) if tags is None else _quoted(str(tags))
         if context.get("discriminator") == "'mode'":
             given = clip(context.get("tag", ""))
             return f"{where}.mode: '{given}' is not allowed; {suggest(given, allowed)}"

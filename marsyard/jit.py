@@ -63,7 +63,7 @@ class Part:
 
     def __call__(self, *given: Any) -> Any:
         raise TypeError(
-            f"{self.py_func.__qualname__}() is a part of kernels: only they can call it"
+            f"{self.py_func.__qualname__}() is part of a kernel and can only be called by kernels"
         )
 
 

@@ -162,7 +162,7 @@ def unfit() -> str:
         return ""
     here, kernels = built_here(), "the compiled kernels of this package"
     if here[:3] != built[:3]:
-        return f"{kernels} are for {built.versions}, and here is {here.versions}"
+        return f"{kernels} are for {built.versions}, but this environment has {here.versions}"
     if (config.CPU_NAME, config.CPU_FEATURES) != (None, None):  # type: ignore[attr-defined]
         return f"{kernels} are for {built.cpu}, and NUMBA_CPU_NAME or NUMBA_CPU_FEATURES is set"
     missing = sorted({*built.features.split(",")} - {*here.features.split(",")})

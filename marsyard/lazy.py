@@ -12,14 +12,19 @@ from typing import Any
 
 
 def lazy_names(
-    package: str, home: Mapping[str, str]
+    package: str, home: Mapping[str, str], renamed: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package; `home` says in which of its modules a name is, or
-    in which one of the package around it (".ports")."""
+    in which one of the package around it (".ports"); `renamed` maps old names to new ones."""
 
     def load(name: str) -> Any:
         if name in home:
             return getattr(import_module(f".{home[name]}", package), name)
+        if renamed and name in renamed:
+            from marsyard.renamed import warn_renamed
+
+            warn_renamed(package, name, renamed[name])
+            return load(renamed[name])
         raise AttributeError(f"module '{package}' has no attribute '{name}'")
 
     def names() -> list[str]:

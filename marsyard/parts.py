@@ -58,10 +58,12 @@ class _MakeKnown(LoweringPass):
 
     def run_pass(self, state: Any) -> bool:
         made, library = state["cr"], state.library
-        told = made.fndesc
+        descriptor = made.fndesc
         # callers find the part by this object; there is nothing behind it for Python to call
-        key = make_function(told.lookup_module(), told.qualname, "", 0, made.env, (library,))
-        state.targetctx.insert_user_function(key, told, [library])
+        key = make_function(
+            descriptor.lookup_module(), descriptor.qualname, "", 0, made.env, (library,)
+        )
+        state.targetctx.insert_user_function(key, descriptor, [library])
         state.reload_init.extend(library._reload_init)
         state["cr"] = made._replace(cfunc=key)
         return True

@@ -26,7 +26,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from marsyard.errors import InputError, suggest, told
+from marsyard.errors import InputError, format_exception, suggest
 
 #: what can be called, by the name that lists use, and their groups of entry points
 CALLED = {
@@ -54,7 +54,8 @@ class Plugin:
             made = self.entry.load()
         except Exception as error:
             raise InputError(
-                f"plug-in '{self.name}' of {self.origin} cannot be loaded ({told(error)})"
+                f"plug-in '{self.name}' of {self.origin} cannot be loaded "
+                f"({format_exception(error)})"
             ) from error
         if not callable(made):
             raise InputError(
@@ -78,8 +79,8 @@ def _found(group: str) -> Mapping[str, Plugin]:
         known = plugins.setdefault(entry.name, plugin)
         if known is not plugin and known.entry.value != entry.value:
             leave_out(
-                f"plug-in '{entry.name}' of {plugin.origin} is left out: {known.origin} brings one "
-                "of that name"
+                f"plug-in '{entry.name}' of {plugin.origin} is left out: {known.origin} provides "
+                f"one of that name"
             )
     return plugins
 
@@ -119,7 +120,7 @@ def make(kind: str, name: str, options: Mapping[str, Any], first: Any, field: st
     known = found(kind)
     one = _ONE[kind]
     if name not in known:
-        raise InputError(f"{field}: no plug-in brings a {one} '{name}'; {suggest(name, known)}")
+        raise InputError(f"{field}: no plug-in provides a {one} '{name}'; {suggest(name, known)}")
     function = known[name].load()
     who = f"{field}: {one} {named(kind, name)}"
     _check_options(function, options, first, who, _FIRST[kind])
@@ -128,11 +129,9 @@ def make(kind: str, name: str, options: Mapping[str, Any], first: Any, field: st
     except InputError as error:
         raise InputError(f"{who}: {error}") from None
     except Exception as error:
-        raise InputError(f"{who}: {told(error)}") from error
+        raise InputError(f"{who}: {format_exception(error)}") from error
     if not callable(made):
-        raise InputError(
-            f"{who} made something of type {type(made).__name__}, which cannot be called"
-        )
+        raise InputError(f"{who} returned a {type(made).__name__}, which cannot be called")
     return made
 
 
@@ -140,7 +139,7 @@ def law_class(name: str, field: str) -> Any:
     """The class of a compiled law of a plug-in, or None if its law is one in Python."""
     known = found("laws")
     if name not in known:
-        raise InputError(f"{field}: no plug-in brings a law '{name}'; {suggest(name, known)}")
+        raise InputError(f"{field}: no plug-in provides a law '{name}'; {suggest(name, known)}")
     made = known[name].load()
     return made if inspect.isclass(made) and hasattr(made, "build") else None
 
@@ -155,7 +154,7 @@ def build_law(name: str, options: Mapping[str, Any], place: Any, field: str) -> 
     except InputError as error:
         raise InputError(f"{who}: {error}") from None
     except Exception as error:
-        raise InputError(f"{who}: {told(error)}") from error
+        raise InputError(f"{who}: {format_exception(error)}") from error
 
 
 def named(kind: str, name: str) -> str:
@@ -175,7 +174,9 @@ def _check_options(
     try:
         signature.bind_partial(first)
     except TypeError:
-        raise InputError(f"{who} must take the {called} first: f({called}, **options)") from None
+        raise InputError(
+            f"{who} must take {called} as its first argument: f({called}, **options)"
+        ) from None
     try:
         signature.bind(first, **options)
     except TypeError as error:
@@ -203,7 +204,7 @@ def _folder(plugin: Plugin) -> Path:
     try:
         spec = find_spec(plugin.entry.module)
     except Exception as error:
-        raise InputError(told(error)) from None
+        raise InputError(format_exception(error)) from None
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     folder = next((Path(p) for p in places if Path(p).is_dir()), None)
     if folder is None or plugin.entry.attr:

@@ -67,34 +67,39 @@ class Message:
 
 
 @dataclass(frozen=True, eq=False)
-class OrganStates(Message):
-    """The locomotion organs, where they are and how they move: wheels, feet, tracks, then all other
+class ContactBodyStates(Message):
+    """The contact bodies, where they are and how they move: wheels, feet, tracks, then all other
     bodies that collide."""
 
     name: Annotated[Names, Port("n", "", "names of wheels, feet, tracks, bodies")]
     position: Annotated[Array, Port("n, 3", "m", "origin: of a wheel its centre")]
     velocity: Annotated[Array, Port("n, 3", "m/s", "velocity of the origin")]
-    rotation: Annotated[Array, Port("n, 3, 3", "1", "columns: the organ's axes")] = left_out(
-        ((1.0, 0, 0), (0, 1.0, 0), (0, 0, 1.0))
+    rotation: Annotated[Array, Port("n, 3, 3", "1", "columns: axes of the contact body")] = (
+        left_out(((1.0, 0, 0), (0, 1.0, 0), (0, 0, 1.0)))
     )
     angular_velocity: Annotated[Array, Port("n, 3", "rad/s", "angular velocity")] = left_out(0.0)
     axis: Annotated[
-        Array, Port("n, 3", "1", "of a wheel: unit vector along its axle, to the left; else 0")
+        Array,
+        Port("n, 3", "1", "for a wheel: unit vector along its axle, to the left; otherwise 0"),
     ] = left_out(0.0)
-    belt_speed: Annotated[
-        Array, Port("n", "m/s", "of a track: speed of its belt along itself, forwards positive")
-    ] = left_out(0.0)
-    radius: Annotated[Array, Port("n", "m", "of a wheel, without grousers; else 0")] = left_out(0.0)
-    width: Annotated[Array, Port("n", "m", "of a wheel or a belt; else 0")] = left_out(0.0)
+    belt_speed: Annotated[Array, Port("n", "m/s", "for a track: belt speed, positive forwards")] = (
+        left_out(0.0)
+    )
+    radius: Annotated[Array, Port("n", "m", "for a wheel, without grousers; otherwise 0")] = (
+        left_out(0.0)
+    )
+    width: Annotated[Array, Port("n", "m", "for a wheel or a belt; otherwise 0")] = left_out(0.0)
     kind: Annotated[Names, Port("n", "", "wheel, foot, track or body")] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class OrganWrenches(Message):
-    """What the ground does to the organs, in their order."""
+class ContactBodyWrenches(Message):
+    """What the ground does to the contact bodies, in their order."""
 
-    force: Annotated[Array, Port("n, 3", "N", "force on the organ")]
-    moment: Annotated[Array, Port("n, 3", "N·m", "moment about the organ's origin")] = left_out(0.0)
+    force: Annotated[Array, Port("n, 3", "N", "force on the contact body")]
+    moment: Annotated[Array, Port("n, 3", "N·m", "moment about the origin of the contact body")] = (
+        left_out(0.0)
+    )
     damping: Annotated[
         Array,
         Port(
@@ -110,8 +115,8 @@ class OrganWrenches(Message):
         Port(
             "n",
             "N",
-            "of a track: force along the motion of its belt, whose power is belt force × belt "
-            "speed; it turns the sprocket. Traction forwards is negative here",
+            "for a track: force along the belt's motion, whose power is belt force × belt speed; "
+            "it acts on the sprocket. Forward traction is negative here",
         ),
     ] = left_out(0.0)
 
@@ -148,21 +153,23 @@ class JointCommands(Message):
 
     torque: Annotated[Array, Port("m", "N·m, N", "torque, or force of a slide")] = left_out(0.0)
     speed: Annotated[
-        Array, Port("m", "rad/s, m/s", "rate to hold as an ideal motor does; NaN: none", True)
+        Array, Port("m", "rad/s, m/s", "commanded rate, held by an ideal motor; NaN: none", True)
     ] = left_out(np.nan)
     limit: Annotated[
-        Array, Port("m", "N·m, N", "largest torque that holds the rate; infinite: none", True)
+        Array, Port("m", "N·m, N", "torque limit of the rate servo; infinite: none", True)
     ] = left_out(np.inf)
     gain: Annotated[
-        Array, Port("m", "N·m·s/rad, N·s/m", "of the motor that holds the rate; 10⁵ is ideal")
+        Array, Port("m", "N·m·s/rad, N·s/m", "gain of the rate servo; 10⁵ is ideal")
     ] = left_out(1e5)
 
 
 class Multibody(Protocol):
     """The robot's mechanics: torques and wrenches in, a step of time, states out."""
 
-    def organs(self) -> OrganStates:
-        """The organs, where the scheme wants the forces of the next step: now, or midway."""
+    def organs(self) -> ContactBodyStates:
+        """The contact bodies, where the scheme wants the forces of the next step: now, or
+        midway.
+        """
 
     def joints(self) -> JointStates:
         """The joints now."""
@@ -170,14 +177,16 @@ class Multibody(Protocol):
     def base(self) -> BaseState:
         """The base frame now."""
 
-    def advance(self, step: float, commands: JointCommands, wrenches: OrganWrenches) -> None:
-        """Go on by `step` [s]."""
+    def advance(self, step: float, commands: JointCommands, wrenches: ContactBodyWrenches) -> None:
+        """Continue with `step` [s]."""
 
 
 class Interaction(Protocol):
-    """The ground: states of the organs at `time` [s] in, wrenches for the next `step` [s] out."""
+    """The ground: states of the contact bodies at `time` [s] in, wrenches for the next `step` [s]
+    out.
+    """
 
-    def __call__(self, time: float, step: float, organs: OrganStates) -> OrganWrenches:
+    def __call__(self, time: float, step: float, organs: ContactBodyStates) -> ContactBodyWrenches:
         """Called once before every step."""
 
 
@@ -185,7 +194,7 @@ class Control(Protocol):
     """The controller: what is sensed at `time` [s] in, commands for the joints out."""
 
     def __call__(
-        self, time: float, joints: JointStates, base: BaseState, wrenches: OrganWrenches
+        self, time: float, joints: JointStates, base: BaseState, wrenches: ContactBodyWrenches
     ) -> JointCommands:
         """Called once per control period; `wrenches` are the means over the last one."""
 

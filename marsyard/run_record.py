@@ -160,4 +160,4 @@ def read_record(folder: Path) -> RunRecord:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "its content"
-        raise InputError(f"'{path}' is not what a run leaves: {where}: {first['msg']}") from None
+        raise InputError(f"'{path}' is not a record of a run: {where}: {first['msg']}") from None

@@ -91,7 +91,9 @@ def run(
     processes = job_count(jobs)
     if isinstance(scenario, Scenario):
         if settings or short:
-            raise InputError("settings: apply to a scenario given by name, not to an object")
+            raise InputError(
+                "settings: can only be applied to a scenario given by name, not to an object"
+            )
         name, resolved, overrides = scenario.title or "scenario", scenario, {}
         shortened, given_units = False, {}
     else:
@@ -125,9 +127,11 @@ def run(
         from marsyard.study import run_study
 
         if boxes.any:
-            raise InputError("study: modules of one's own need a single run; give study=False")
+            raise InputError("study: custom modules need a single run; give study=False")
         if live is not None:
-            raise InputError("--live: shows a single run; leave the study out with --no-study")
+            raise InputError(
+                "--live: can only show a single run; disable the study with --no-study"
+            )
         return run_study(name, resolved, overrides, target, processes, say, progress, checked)
     alone = resolved.model_copy(update={"study": None})
     with placed_early(target) as placement:

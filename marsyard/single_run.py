@@ -88,10 +88,10 @@ class Run:
         from marsyard.cards import card, table
 
         ds = self.data
-        way = ds["position_base"].isel(time=[0, -1]).diff("time").sel(axis=["x", "y"])
+        displacement = ds["position_base"].isel(time=[0, -1]).diff("time").sel(axis=["x", "y"])
         rows = [
             ("simulated", f"{float(ds['time'][-1]):g} s, {ds.sizes['time']} records"),
-            ("net displacement", f"{float((way**2).sum()) ** 0.5:.3g} m, level"),
+            ("net displacement", f"{float((displacement**2).sum()) ** 0.5:.3g} m, level"),
             ("curves", f"{len(ds.data_vars)} variables in .data, .to_dataframe(), .show() for 3D"),
         ]
         rows += [("stopped", self.stopped)] if self.stopped else []
@@ -153,8 +153,8 @@ class Boxes:
         """What scenario.yaml does not hold, for its head."""
         own = {"control": self.control, "interaction": self.interaction}
         return tuple(
-            f"{k}: the run took the Python function {getattr(f, '__name__', type(f).__name__)}, "
-            "which is not kept here"
+            f"{k}: the run used the Python function {getattr(f, '__name__', type(f).__name__)}, "
+            f"which is not stored here"
             for k, f in own.items()
             if f
         )
@@ -212,7 +212,7 @@ def simulate(
     stopped = None
     total = scenario.run.duration
 
-    def told(t: float) -> None:
+    def report_time(t: float) -> None:
         if progress is not None:
             progress(t, total, "simulating")
 
@@ -220,9 +220,9 @@ def simulate(
         warnings.simplefilter("always", UserWarning)
         try:
             if live is None:
-                simulation.run(told, yes=yes)
+                simulation.run(report_time, yes=yes)
             else:
-                stopped = live.run(simulation, told, name, say)
+                stopped = live.run(simulation, report_time, name, say)
                 shortened = shortened or stopped is not None
         except Diverged as error:
             stopped = str(error)
@@ -334,7 +334,7 @@ def _draw_safely(folder: Path, draw: Callable[[Path], None], placed: bool, say: 
         draw(folder)
     except KeyboardInterrupt:
         if placed:
-            say(f"stopped while the report was drawn: {again}")
+            say(f"interrupted while drawing the report: {again}")
         raise
     except OSError as error:
         if placed and is_full(error):

@@ -1,4 +1,4 @@
-"""The surface of a wheel's tread, in one place for robots, scenarios and laws of soil.
+"""The surface of a wheel's tread, in one place for robots, scenarios and soil models.
 
 Soil slides on a smooth rim before it shears in itself: the shear stress under the rim is limited by
 the friction and adhesion of the interface, c_a + σ tan δ with δ < φ. Lugs, rough coatings and the
@@ -50,7 +50,7 @@ MATERIALS: dict[str, Material] = {
     ),
     "grit": Material(
         1.0, 1.0, None,
-        "rougher than the grains, so that soil shears on soil: M. Uesugi, H. Kishida, Soils and "
+        "rougher than the grains, so soil shears on soil: M. Uesugi, H. Kishida, Soils and "
         "Foundations 26(4), 1986",
     ),
 }  # fmt: skip
@@ -61,19 +61,19 @@ class TreadSurface(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     material: Literal["polished_metal", "metal", "rough_metal", "grit"] = Field(
-        "metal", description="sets δ/φ, adhesion and K of the interface between tread and soil"
+        "metal", description="sets δ/φ, adhesion and K of the tread-soil interface"
     )
     friction_ratio: Annotated[Number, Field(gt=0, le=1)] | None = Field(
-        None, description="δ/φ, the interface's friction angle by the soil's"
+        None, description="δ/φ, friction angle of the interface over that of the soil"
     )
     adhesion_ratio: Annotated[Number, Field(ge=0, le=1)] | None = Field(
-        None, description="c_a/c, the interface's adhesion by the soil's cohesion"
+        None, description="c_a/c, adhesion of the interface over the soil's cohesion"
     )
     shear_modulus: Annotated[Length, Field(gt=0)] | None = Field(
-        None, description="K of the interface [m]; never more than the soil's acts"
+        None, description="K of the interface [m]; limited by that of the soil"
     )
     open_area: Annotated[Number, Field(ge=0, lt=1)] = Field(
-        0.0, description="share of the tread that is open, as in a mesh: soil shears on soil there"
+        0.0, description="share of the tread that is open, as in a mesh; there soil shears on soil"
     )
 
     @property

@@ -75,7 +75,7 @@ class Fit:
     found: the free parameters; fixed: the others that were set by hand.
     correlation: float[p, p] of `found`, NaN for those at a bound. covariance: the same, of the
         parameters as parts of their ranges (`Parameter.to_unit`).
-    before, after: root mean square of computed less measured, by quantity, SI.
+    before, after: root mean square of computed minus measured, by quantity, SI.
     computed: what the fitted model gives at the data's rows; `computed_start` that at the start.
     stated: error each quantity's residuals were divided by, SI.
     condition: largest by smallest singular value of the scaled Jacobian. collinearity: its index.
@@ -263,7 +263,7 @@ def _directions(J: np.ndarray, use: np.ndarray) -> tuple[float, float, tuple[tup
 
 
 def warn(found: list[Found], sure: Certainty, sigma_u: np.ndarray, quantile: float) -> list[str]:
-    """Plain sentences about what the data cannot tell."""
+    """Plain sentences about what the data do not distinguish."""
     names = [f.name for f in found]
     out = []
     for i, f in enumerate(found):
@@ -273,7 +273,7 @@ def warn(found: list[Found], sure: Certainty, sigma_u: np.ndarray, quantile: flo
             out.append(
                 f"{f.name} ended at its {'lower' if f.at_bound == 'low' else 'upper'} bound, "
                 f"{end * p.factor:.4g} {p.unit}".rstrip()
-                + "; the data would take it further"
+                + "; the data favour a value beyond it"
             )
         elif i in sure.silent:
             if abs(f.value - f.start) <= 1e-9 * max(abs(f.start), abs(f.value)):
@@ -284,7 +284,7 @@ def warn(found: list[Found], sure: Certainty, sigma_u: np.ndarray, quantile: flo
                 f"others near {f.value * p.factor:.4g} {p.unit}".rstrip()
                 + " fit as well"
             )
-    told: set[frozenset[int]] = set()
+    reported: set[frozenset[int]] = set()
     for group in _apart(sure.groups):
         pair = _strongest(sure.correlation, group)
         if len(group) == 2 and pair is not None and abs(sure.correlation[pair]) < TRADED:
@@ -292,8 +292,8 @@ def warn(found: list[Found], sure: Certainty, sigma_u: np.ndarray, quantile: flo
         # they go together, but each is known well enough
         if all(2 * quantile * sigma_u[i] < NARROW for i in group):
             continue
-        told |= {frozenset((i, j)) for i in group for j in group}
-        text = "the data cannot tell " + _and([names[i] for i in group]) + " apart"
+        reported |= {frozenset((i, j)) for i in group for j in group}
+        text = "the data do not distinguish " + _and([names[i] for i in group])
         if pair is not None:
             i, j = pair
             text += f" (correlation {_signed(sure.correlation[i, j])}"
@@ -303,10 +303,10 @@ def warn(found: list[Found], sure: Certainty, sigma_u: np.ndarray, quantile: flo
         f"{names[j]} and {names[i]} ({_signed(sure.correlation[i, j])})"
         for i in range(len(names))
         for j in range(i)
-        if abs(sure.correlation[i, j]) > CORRELATED and frozenset((i, j)) not in told
+        if abs(sure.correlation[i, j]) > CORRELATED and frozenset((i, j)) not in reported
     ]
     if pairs:
-        out.append("the data hardly tell apart, by correlation: " + ", ".join(pairs))
+        out.append("weakly identifiable combinations, by correlation: " + ", ".join(pairs))
     wide = [
         f.name
         for i, f in enumerate(found)
@@ -315,7 +315,7 @@ def warn(found: list[Found], sure: Certainty, sigma_u: np.ndarray, quantile: flo
     if wide:
         verb = "are" if len(wide) > 1 else "is"
         names_text = _and(wide) if len(wide) > 1 else wide[0]
-        out.append(f"{names_text} {verb} not determined: the interval covers most of the range")
+        out.append(f"{names_text} {verb} not identifiable: the interval covers most of the range")
     return out
 
 
@@ -342,7 +342,7 @@ def _and(names: list[str]) -> str:
 
 
 def rms(data: WheelData, computed: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """Root mean square of computed less measured, by quantity, SI."""
+    """Root mean square of computed minus measured, by quantity, SI."""
     out = {}
     for name in QUANTITIES:
         if name in data.measured:

@@ -133,7 +133,7 @@ def _numbers(fit: Fit) -> dict[str, Any]:
         elif lumped:
             entry |= {"provenance": "derived", "source": "not separated from k_phi"}
         elif name in fixed:
-            entry |= {"provenance": "assumed", "source": "fixed by hand for the identification"}
+            entry |= {"provenance": "assumed", "source": "fixed for the identification"}
         elif name in known:
             old = known[name]
             entry["provenance"] = old.get("provenance", "published")
@@ -141,7 +141,7 @@ def _numbers(fit: Fit) -> dict[str, Any]:
         elif name in ("exponent_slip", "exponent_side") and value == 0:
             continue
         else:
-            source = f"not identified; that of the soil {fit.start_soil.name}"
+            source = f"not identified; from the soil {fit.start_soil.name}"
             entry |= {"provenance": "assumed", "source": source}
         out[name] = entry
     return out
@@ -220,15 +220,15 @@ def save_figures(fit: Fit, folder: Path) -> list[FigureFile]:
         (
             "fit", "Measured and computed", draw_fit(fit),
             "Marks: measured. Solid: fitted. Dashed: with the start values."
-            + (" The lines join the runs of the rows." if fit.model == SCM else ""),
+            + (" Lines connect the runs of the rows." if fit.model == SCM else ""),
         ),
         (
-            "residuals", "Computed less measured", draw_residuals(fit),
-            "Filled: fitted. Hollow: with the start values. The band is twice the fitted rms.",
+            "residuals", "Computed minus measured", draw_residuals(fit),
+            "Filled: fitted. Hollow: with the start values. Band: twice the fitted rms.",
         ),
     ]  # fmt: skip
     if len(fit.found) > 1:
-        note = "How two parameters can be traded for each other; near ±1 the data cannot tell them."
+        note = "Correlation between parameters; near ±1 the data cannot distinguish them."
         parts.append(("correlation", "Correlation", draw_correlation(fit), note))
     return [
         FigureFile(title, caption, save_png(canvas, folder / f"{name}.png", dpi=130))
@@ -402,7 +402,7 @@ def _limit(ax: Axes, *arrays: np.ndarray) -> None:
 
 
 def draw_residuals(fit: Fit) -> Canvas:
-    """Computed less measured over slip."""
+    """Computed minus measured over slip."""
     canvas, panels = _panels(fit)
     found = groups(fit)
     for name, ax in panels:
@@ -417,7 +417,7 @@ def draw_residuals(fit: Fit) -> Canvas:
         band = 2 * factor * fit.after.get(name, 0.0)
         ax.axhspan(-band, band, color="#d0d0d0", alpha=0.4, lw=0)
         ax.axhline(0, color="#555555", lw=0.8)
-    canvas.suptitle("computed less measured", fontsize=FONT + 1, fontweight="bold")
+    canvas.suptitle("computed minus measured", fontsize=FONT + 1, fontweight="bold")
     return canvas
 
 

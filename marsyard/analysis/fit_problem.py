@@ -234,7 +234,7 @@ def make_problem(
     """The problem that arguments of `identify` describe, or one sentence what is wrong in them."""
     notes = list(data.notes)
     if exit is not None and model == SCM:
-        raise InputError("exit: scm has no exit rule; where the soil leaves the wheel follows")
+        raise InputError("exit: scm has no exit rule; the exit angle is a result of the model")
     if soil is None:
         soil = START_SOIL
         if needs(model):
@@ -244,12 +244,12 @@ def make_problem(
     exits = tuple(exit or default_exit(model, size[2]) for size, _ in data.wheels())
     assumed = exit is None and has_exit(model) and "exit" not in fixed
     if assumed and any(p.name == "exit" for p in chosen):
-        notes.append(f"the exit value is searched for, from {_said(exits)} on")
+        notes.append(f"the exit value is fitted, starting from {_said(exits)} on")
         assumed = False
     if any(p.name == "n2" for p in chosen) and "n2" not in free:
-        notes.append("n2, sinkage by side slip, is searched for; --fix n2=0 leaves it out")
+        notes.append("n2, sinkage by side slip, is fitted; --fix n2=0 excludes it")
     if len(exits) > 1 and any(p.name == "exit" for p in chosen):
-        notes.append("one exit value is searched for, for all wheels of the data")
+        notes.append("a single exit value is fitted for all wheels of the data")
     values = _start_values(data, model, begin, chosen, fixed, exits, notes)
     begin = _complete(begin, model, values)
     stated = _stated(data, errors)
@@ -292,7 +292,7 @@ def _choose(
     names = list(free) or list(_default_free(model, data, fix))
     chosen = [searchable(model, name) for name in names]
     if len({p.name for p in chosen}) != len(chosen):
-        raise InputError("free: a parameter is named twice")
+        raise InputError("free: a parameter appears twice")
     fixed = {find(model, name, "fix").name: value for name, value in fix.items()}
     for p in chosen:
         if p.name in fixed:
@@ -300,7 +300,7 @@ def _choose(
     if data.relative_sinkage and "sinkage_offset" not in [p.name for p in chosen]:
         if "sinkage_offset" not in fixed and errors.get("sinkage", 1.0) > 0:
             chosen.append(find(model, "sinkage_offset"))
-            notes.append("the zero of the sinkage is not known; sinkage_offset is searched for")
+            notes.append("the zero of the sinkage is unknown; sinkage_offset is fitted")
     _check_choice(data, model, [p.name for p in chosen], fixed)
     return chosen, fixed
 
@@ -458,7 +458,7 @@ def _stated(data: WheelData, errors: Mapping[str, float]) -> dict[str, float]:
             span = np.nanmax(values) - np.nanmin(values)
             out[name] = 0.05 * float(span or np.nanmax(np.abs(values)) or 1.0)
     if not out:
-        raise InputError("error: every quantity is left out; nothing is to be fitted")
+        raise InputError("error: all quantities are excluded, so there is nothing to fit")
     return out
 
 

@@ -108,8 +108,9 @@ def identify(
     if isinstance(problem, RigProblem):
         if bootstrap:
             raise InputError(
-                "bootstrap: each of its sets would take as many runs as the fit itself; leave it "
-                "out, scm has the intervals of the Jacobian"
+                "bootstrap: each of its data sets would take as many runs as the fit itself; "
+                "remove it, scm provides the intervals of the Jacobian"
+                ""
             )
         return _identify_by_runs(problem, starts or 2, seed, processes, rng, tell)
     u, costs = _search(problem, starts or 6, rng, tell)
@@ -253,8 +254,9 @@ def _lacking(problem: Problem, after: Mapping[str, float]) -> list[str]:
     if not words:
         return []
     return [
-        f"the model misses {' and '.join(words)} times the scatter of the measurements; it lacks "
-        "something, and the intervals are too small"
+        f"the model misses {' and '.join(words)} times the scatter of the measurements; the model "
+        f"is incomplete, and the intervals are too small"
+        ""
     ]
 
 
@@ -312,7 +314,7 @@ def _result(
             "rows; the model cannot describe them",
         )
     if len(costs) > 1 and costs[1] > 1.02 * costs[0]:
-        warnings.append("only one of the starts reached the best fit; try more starts")
+        warnings.append("only one of the searches reached the best fit; try more start values")
     wheels = len(problem.exits)
     start_computed, _ = problem.compute(problem.values)
     covariance = soil_covariance(sure.covariance, [f.parameter for f in found])

@@ -39,7 +39,7 @@ def save_mobility(
         ("Largest slope and step", "limits", draw_limits(found)),
     ]
     if len(found) > 1:
-        drawn.append(("Chassis side by side", "comparison", draw_comparison(found)))
+        drawn.append(("Comparison of chassis", "comparison", draw_comparison(found)))
     else:
         drawn.append(("Wheel loads", "loads", draw_loads(found[0])))
     files = [
@@ -161,7 +161,7 @@ def draw_comparison(found: Sequence[RoverMobility]) -> Canvas:
         ("power by weight\nand speed",
          lambda r, s: s.power / (r.weight * r.settings.speed)),
     ]  # fmt: skip
-    canvas, axes = sheet(_title(found, "chassis side by side"), [1.35] * len(panels))
+    canvas, axes = sheet(_title(found, "comparison of chassis"), [1.35] * len(panels))
     soils = [s.soil for s in found[0].soils]
     width = 0.8 / len(soils)
     places = np.arange(len(found))

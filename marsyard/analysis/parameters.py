@@ -61,12 +61,12 @@ class Parameter:
     start: float | None = None
 
     def to_unit(self, value: float) -> float:
-        """The value as part of the way from the lower to the upper bound."""
+        """The value as a fraction of the range between its bounds."""
         low, high, x = self._ends(value)
         return float(min(max((x - low) / (high - low), 0.0), 1.0))
 
     def from_unit(self, u: float) -> float:
-        """The value at a part of the way from the lower to the upper bound."""
+        """The value at a fraction of the range between its bounds."""
         low, high, _ = self._ends(self.low)
         x = low + min(max(u, 0.0), 1.0) * (high - low)
         value = math.exp(x) if self.log else x

@@ -102,8 +102,9 @@ class Chassis:
             found, unbalanced = _least(np.hstack([matrix, pulls]), force)
         if unbalanced > least:
             raise InputError(
-                f"the rover does not stand on its wheels: {unbalanced:.3g} N or N·m stay "
-                "unbalanced; are all motors' joints in the roles drives, steering, legs and frame?"
+                f"the rover does not stand on its wheels: {unbalanced:.3g} N or N·m remain "
+                f"unbalanced"
+                "; are all motors' joints in the roles drives, steering, legs and frame?"
             )
         return found[: len(self.names)]
 

@@ -4,9 +4,10 @@ The models are for steady motion. A log is cut into windows, separately for each
 time that starts again), and each window's means are one operating point. Slips are computed from
 mean speeds, not averaged from noisy ratios.
 
-A wheel needs some way to sink in. In a run whose slip does not change (its windows' slips within
-±0.05 of their median), the windows at its beginning in which a measured quantity is off the median
-of the second half by more than a tenth of it plus three times the scatter there are left out.
+A wheel needs some distance to sink in. In a run whose slip does not change (its windows' slips
+within ±0.05 of their median), the windows at its beginning in which a measured quantity is off the
+median of the second half by more than a tenth of it plus three times the scatter there are left
+out.
 """
 
 from __future__ import annotations

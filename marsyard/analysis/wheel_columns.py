@@ -229,13 +229,15 @@ def _wrong_unit(
     allowed = ", ".join(dict.fromkeys(u for key in keys for u in UNITS[key] if u))
     # a single letter with something else in its bracket is something else
     if bracket and len(alias) > 1:
-        raise InputError(f"{file}: column '{name}': '{bracket}' is no unit of {keys[0]}; {allowed}")
+        raise InputError(
+            f"{file}: column '{name}': '{bracket}' is not a unit of {keys[0]}; {allowed}"
+        )
     # grouser_count, lug_spacing
     if len(alias) < 3 or "_" in rest or alias in ("lug", "grouser"):
         return None
     if not rest:
-        return f"column '{name}' is not used: say its unit ({allowed})"
-    return f"column '{name}' is not used: '{rest}' is no unit of {keys[0]} ({allowed})"
+        return f"column '{name}' is not used: state its unit ({allowed})"
+    return f"column '{name}' is not used: '{rest}' is not a unit of {keys[0]} ({allowed})"
 
 
 def _without_spread(text: str) -> tuple[str, bool]:

@@ -8,7 +8,7 @@ Slip s = (w − v_x)/max(|w|, |v_x|), with w the speed of the rim and v_x the wh
 heading. Some sources count slip with the whole speed of travel v instead; then v_x = v cos β is put
 in. Slip angles are positive when the wheel moves to its left, forces positive to the left.
 
-Signs are turned round, and a note says so, where physics leaves no choice: sinkages that are mostly
+Signs are reversed, and a note says so, where physics leaves no choice: sinkages that are mostly
 below zero; torques against the drive at driving slips; a pull that falls as slip grows from braking
 to 0.4; angles with Σ β F_y > 0, because soil pushes against the motion. Values that can only be a
 wrong unit are refused.
@@ -94,12 +94,13 @@ def join(parts: Sequence[WheelData]) -> WheelData:
     relative = {part.relative_sinkage for part in parts if "sinkage" in part.quantities}
     if len(relative) > 1:
         raise InputError(
-            f"{', '.join(names)}: the zero of the sinkage is known in some and not in others; "
-            "identify them apart"
+            f"{', '.join(names)}: the zero of the sinkage is known in some data but not in "
+            f"others; identify them separately"
+            ""
         )
     notes = list(dict.fromkeys(note for part in parts for note in part.notes))
     if relative == {True}:
-        notes.append("the sinkages of all data are taken as counted from one zero")
+        notes.append("the sinkages of all data are assumed to share one zero")
 
     return WheelData(
         ", ".join(names),
@@ -135,21 +136,21 @@ def along_heading(slip: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _turned(data: WheelData) -> WheelData:
-    """Signs turned round where physics leaves no choice, see the module's head."""
+    """Signs reversed where physics leaves no choice, see the module's head."""
     measured, notes = dict(data.measured), list(data.notes)
     sinkage = measured.get("sinkage")
     if sinkage is not None and not data.relative_sinkage and np.nanmedian(sinkage) < 0:
         measured["sinkage"] = -sinkage
-        notes.append("sinkages are turned round: below zero was below ground")
+        notes.append("the sign of the sinkage is reversed: negative values were below ground")
     torque, slip = measured.get("torque"), data.slip
     clear = (slip > 0.1) | (slip < -0.3)
     if torque is not None and np.nansum((torque * np.sign(slip))[clear]) < 0:
         measured["torque"] = -torque
-        notes.append("torques are turned round, so that a slipping wheel is driven")
+        notes.append("the sign of the torque is reversed, so a slipping wheel is driven")
     pull = measured.get("pull")
     if pull is not None and _falls(slip, pull / data.load):
         measured["pull"] = -pull
-        notes.append("pulls are turned round, so that they grow with slip")
+        notes.append("the sign of the pull is reversed, so it grows with slip")
     return replace(data, measured=measured, notes=tuple(notes))
 
 
@@ -162,11 +163,11 @@ def _falls(slip: np.ndarray, pull: np.ndarray) -> bool:
 
 
 def _against_motion(data: WheelData) -> WheelData:
-    """The slip angles turned round where the side force would push the wheel along."""
+    """The slip angles reversed where the side force would push the wheel along."""
     side = data.measured.get("side")
     if side is None or np.nansum(side * data.slip_angle) <= 0:
         return data
-    note = "slip angles are turned round, so that the side force acts against the motion"
+    note = "the sign of the slip angle is reversed, so the side force opposes the motion"
     return replace(data, slip_angle=-data.slip_angle, notes=(*data.notes, note))
 
 
@@ -176,7 +177,8 @@ def sane(data: WheelData, rows: np.ndarray) -> None:
         size = getattr(data, key)
         if size.max() > 5:
             raise InputError(
-                f"{data.name}: {key} = {size.max():g} m is no wheel; say the unit ({key}_mm)"
+                f"{data.name}: {key} = {size.max():g} m is not plausible for a wheel; state the "
+                f"unit ({key}_mm)"
             )
     high = data.lug_height >= data.radius
     if high.any():
@@ -186,22 +188,25 @@ def sane(data: WheelData, rows: np.ndarray) -> None:
     deep = np.abs(data.measured.get("sinkage", np.zeros(len(data)))) > 3 * data.radius
     if deep.any():
         raise InputError(
-            f"{data.name}: row {rows[deep][0] + 1}: the sinkage is above three radii; say the unit "
-            "(sinkage_mm)"
+            f"{data.name}: row {rows[deep][0] + 1}: the sinkage is above three radii; state the "
+            f"unit ("
+            "sinkage_mm)"
         )
     depth = np.abs(data.measured.get("sinkage", np.array([np.nan])))
     if np.isfinite(depth).any() and 0 < np.nanmax(depth) < 5e-5:
         raise InputError(
-            f"{data.name}: no sinkage is above {np.nanmax(depth):.2g} m; say the unit (sinkage_mm)"
+            f"{data.name}: no sinkage is above {np.nanmax(depth):.2g} m; state the unit "
+            f"(sinkage_mm)"
         )
     if np.median(data.load) < 0.2:
         raise InputError(
-            f"{data.name}: a load of {np.median(data.load):.2g} N is no wheel's; say the unit "
-            "(load_kn)"
+            f"{data.name}: a load of {np.median(data.load):.2g} N is not plausible; state the "
+            f"unit ("
+            "load_kn)"
         )
     for key in ("pull", "side"):
         force = np.abs(data.measured.get(key, np.array([np.nan])))
         if np.isfinite(force).any() and np.nanmin(force / np.min(data.load)) > 20:
             raise InputError(
-                f"{data.name}: the {QUANTITIES[key][3]} is above 20 times the load; say the unit"
+                f"{data.name}: the {QUANTITIES[key][3]} is above 20 times the load; state the unit"
             )

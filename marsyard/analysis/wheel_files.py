@@ -79,7 +79,7 @@ def read_wheel_data(
     if path.is_dir() or path.suffix == ".nc":
         return from_run(path, given, where, window)
     if robot or topics:
-        raise InputError(f"{path.name}: a robot and topics are for recordings (.mcap)")
+        raise InputError(f"{path.name}: a robot and topics only apply to recordings (.mcap)")
     said = dict(columns or {})
     table = read_table(path, [*said.values()])
     return _Reader(table, said).read(given, where, slip_from, window)
@@ -204,7 +204,9 @@ class _Reader:
         slip, beta = self._slips(arrays, travel, np.arange(len(run)))
         keep = steady.settled(slip, measured, run)
         if not keep.all():
-            text += f"; {np.sum(~keep)} at the beginning of runs are left out, not yet steady"
+            text += (
+                f"; {np.sum(~keep)} at the start of runs are left out because they are not steady"
+            )
         self.notes.append(text)
         arrays, measured, spread = _only(arrays, keep), _only(measured, keep), _only(spread, keep)
         kept = np.flatnonzero(keep)
@@ -277,8 +279,9 @@ class _Reader:
         travel = bool(np.any(sideways & (np.abs(arrays["slip"]) < 0.999)))
         if travel:
             self.notes.append(
-                "slip is taken as counted with the whole speed of travel, because wheels that "
-                "move sideways have slips between −1 and 1"
+                "slip is assumed to refer to the total travel speed, because wheels that move "
+                "sideways have slips between −1 and 1"
+                ""
             )
         return travel
 
@@ -320,7 +323,7 @@ class _Reader:
         self.notes.append(f"slip is computed from {', '.join(names)}")
         if np.median(rim * ahead) < 0:
             rim = -rim
-            self.notes.append("rates of the wheel are turned round, so that they drive it forward")
+            self.notes.append("the sign of the wheel rate is reversed, so the wheel drives forward")
         # forward is where the wheel goes
         back = np.where(np.abs(ahead) > np.abs(rim), ahead, rim) < 0
         rim, ahead = np.where(back, -rim, rim), np.where(back, -ahead, ahead)
@@ -342,10 +345,10 @@ class _Reader:
             return np.full(count, given[key])
         values = self._numbers(key)
         if values is None and (said := remark(self.table.remarks, key)) is not None:
-            self.notes.append(f"{key} = {said:g} is taken from the comment of {self.file}")
+            self.notes.append(f"{key} = {said:g} is taken from the comment in {self.file}")
             values = np.full(count, said)
         if values is None and key == "lug_height":
-            self.notes.append("the wheels are taken as smooth: no lug height is given")
+            self.notes.append("the wheels are assumed to be smooth, because no lug height is given")
             values = np.zeros(count)
         if values is None:
             option = "--load 60N" if key == "load" else "--wheel radius=10cm,width=10cm"
@@ -357,7 +360,7 @@ class _Reader:
                 f"{', '.join(self.table.names)})"
             )
         if key == "load" and np.all(values[np.isfinite(values)] < 0):
-            self.notes.append("loads are turned round: all are below zero")
+            self.notes.append("the sign of the load is reversed: all values were negative")
             values = -values
         return values
 

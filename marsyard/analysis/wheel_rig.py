@@ -35,7 +35,7 @@ SCENARIO = "soil/wheel"
 #: distances in radii: before averaging, and of averaging
 SETTLE, AVERAGE = 3.0, 1.0
 SPACINGS = 20.0
-#: least and largest distance of the grid's nodes [m]
+#: least and largest spacing of the grid nodes [m]
 FINEST, COARSEST = 0.0025, 0.01
 #: largest slip of a driven wheel
 FASTEST = 0.95

@@ -126,7 +126,9 @@ def _size(ds: Any, path: Path, given: Mapping[str, float], key: str, wheel: int)
     if _SIZES[key] not in ds:
         if key == "lug_height":
             return 0.0
-        raise InputError(f"{path}: the run does not tell the wheel's {key}; give --wheel {key}=…")
+        raise InputError(
+            f"{path}: the run does not contain the wheel's {key}; give --wheel {key}=…"
+        )
     return float(ds[_SIZES[key]].values[wheel])
 
 

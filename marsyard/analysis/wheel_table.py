@@ -161,13 +161,13 @@ def _text(path: Path) -> str:
     if path.suffix.lower() in (".xls", ".xlsx", ".ods", ".mat", ".h5") or (
         b"\0" in raw and not wide
     ):
-        raise InputError(f"'{path}' is no text file; a CSV file or a run folder is expected")
+        raise InputError(f"'{path}' is not a text file; a CSV file or a run folder is expected")
     for encoding in ("utf-16",) if wide else ("utf-8-sig", "cp1252"):
         try:
             return raw.decode(encoding)
         except UnicodeDecodeError:
             continue
-    raise InputError(f"'{path}' is no text file; a CSV file or a run folder is expected")
+    raise InputError(f"'{path}' is not a text file; a CSV file or a run folder is expected")
 
 
 def _cells(line: str, mark: str) -> list[str]:

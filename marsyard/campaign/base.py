@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from marsyard.errors import InputError, suggest
-from marsyard.operations.uncertain import SOIL_PATH
+from marsyard.operations.distributions import SOIL_PATH
 from marsyard.scenario import Scenario, apply_setting, resolve, soil_in_place, validate
 from marsyard.study.members import plain_copy
 
@@ -91,7 +91,7 @@ class Base:
 
         k = int(path.split(".")[1]) if SOIL_PATH.fullmatch(path) else -1
         if k < 0 or not self._is_terrain(k):
-            raise InputError(f"{field}: '{path}' is no soil of a terrain, e.g. ground.0.soil")
+            raise InputError(f"{field}: '{path}' is not a soil of a terrain, such as ground.0.soil")
         self._open_terrain(k, "soil", path)
         at = _at(self.data, path.split("."))
         if not isinstance(at, Mapping):
@@ -207,7 +207,9 @@ def refuse_set_and_varied(fixed: Mapping[str, Any], varied: Mapping[str, Sequenc
     for key, paths in varied.items():
         for path in paths:
             if path in fixed:
-                raise InputError(f"vary.{key}: '{path}' is fixed by 'set' too; drop one of the two")
+                raise InputError(
+                    f"vary.{key}: '{path}' is fixed by 'set' as well; remove one of them"
+                )
 
 
 def varied(name: str, data: Mapping[str, Any], settings: Mapping[str, Any]) -> Scenario:

@@ -122,14 +122,14 @@ class Cluster:
         if future.status == "error":
             error = future.exception()
             if isinstance(error, KilledWorker):
-                return failed(self._plan, "lost the Dask workers that ran it, several times")
+                return failed(self._plan, "its Dask workers were lost several times")
             return failed(self._plan, f"failed with {type(error).__name__}: {error}")
         raise self._gone()
 
     def _gone(self) -> InputError:
         return InputError(
             f"--scheduler: the scheduler at '{self._address}' is gone; finished runs are kept, "
-            "go on with --resume"
+            f"continue with --resume"
         )
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from marsyard.campaign.base import Base
 from marsyard.campaign.study_file import DRAWN, StudyFile, Varied
 from marsyard.errors import InputError
-from marsyard.operations.uncertain import COVARIANCE, Joint, numbers_of
+from marsyard.operations.distributions import COVARIANCE, Joint, numbers_of
 from marsyard.scenario.short_names import full_path
 
 
@@ -47,13 +47,13 @@ def _numbers(
     field = f"vary.{key}"
     if study.design.kind not in DRAWN:
         raise InputError(
-            f"{field}: covariance needs a design that draws, e.g. latin_hypercube, not "
+            f"{field}: covariance needs a random design, e.g. latin_hypercube, not "
             f"{study.design.kind}"
         )
     if study.design.kind == "saltelli":
         raise InputError(
-            f"{field}: saltelli needs parameters that are independent, and those of a covariance "
-            "are not; take another design"
+            f"{field}: saltelli needs independent parameters, but those of a covariance are "
+            f"correlated; use another design"
         )
     path = varied.path or (key,)
     if len(path) != 1:
@@ -61,7 +61,7 @@ def _numbers(
     found, joint = numbers_of(base.soil(path[0], field), path[0], field)
     for number in found:
         if number in study.vary:
-            raise InputError(f"vary.{number}: belongs to the covariance of {path[0]}; drop one")
+            raise InputError(f"vary.{number}: is part of the covariance of {path[0]}; drop one")
     return {
         p: Varied(distribution=f"{d.kind}({', '.join(repr(float(a)) for a in d.arguments)})")
         for p, d in found.items()

@@ -2,10 +2,10 @@
 
 Dimensions are the parameters of a grid, or `point` for other designs, with the parameters as
 coordinates along it; `replica` where there are several. Variables: the outputs with their units,
-`completed`, `reason` (why there is no number), `unconverged` (steps), and where limits of success
-are given `succeeded` and, over the replicas, `success_probability` with its interval of Clopper and
-Pearson at 95 % (`success_low`, `success_high`). Nothing in it depends on the machine, the number of
-workers or the order in which they finished.
+`completed`, `reason` (reason for a missing number), `unconverged` (steps), and where limits of
+success are given `succeeded` and, over the replicas, `success_probability` with its interval of
+Clopper and Pearson at 95 % (`success_low`, `success_high`). Nothing in it depends on the machine,
+the number of workers or the order in which they finished.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def dataset(ready: Prepared, outcomes: Mapping[int, Outcome]) -> xr.Dataset:
         numbers = [_number(o, k) for o in rows]
         variables[variable_name(output.name)] = laid(numbers, float, {**attrs, "take": output.take})
     done = [int(o is not None and o.stopped is None) for o in rows]
-    variables["completed"] = laid(done, np.int8, {"long_name": "run went to its end"})
+    variables["completed"] = laid(done, np.int8, {"long_name": "run completed"})
     reasons = [NOT_RUN if o is None else reason_of(o) for o in rows]
-    variables["reason"] = laid(reasons, object, {"long_name": "why there is no number"})
+    variables["reason"] = laid(reasons, object, {"long_name": "reason for a missing number"})
     bad = [0 if o is None else o.unconverged for o in rows]
     variables["unconverged"] = laid(bad, np.int64, {"long_name": "steps not converged"})
     if study.success:
@@ -133,7 +133,11 @@ def _probability(ready: Prepared, good: Sequence[int], ran: Sequence[int]) -> di
                 known[key] = (found.share, found.low, found.high)
             table[point] = known[key]
     names = ("success_probability", "success_low", "success_high")
-    words = ("share of runs that succeed", "its lower end at 95 %", "its upper end at 95 %")
+    words = (
+        "share of successful runs",
+        "lower bound of its 95 % interval",
+        "upper bound of its 95 % interval",
+    )
     return {
         name: (dims[:-1], table[:, k].reshape(shape[:-1]), {"units": "1", "long_name": text})
         for k, (name, text) in enumerate(zip(names, words, strict=True))

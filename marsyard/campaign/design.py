@@ -29,7 +29,7 @@ from marsyard.campaign.parameters import Levels, Parameter, Picked
 from marsyard.campaign.study_file import Design
 from marsyard.errors import InputError
 from marsyard.ground.soil_covariance import correlated
-from marsyard.operations.uncertain import Joint
+from marsyard.operations.distributions import Joint
 
 #: most points; more would fill the memory before the first run
 MOST = 1_000_000

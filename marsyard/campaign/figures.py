@@ -110,12 +110,15 @@ def _against(ds: xr.Dataset, names: list[str], drawn: bool) -> Drawn:
             if row == len(outputs) - 1:
                 ax.set_xlabel(wrap(label(ds, name), 30), fontsize=FONT)
     caption = (
-        "A dot is a run" + ("; blue: it succeeded, red: not." if "succeeded" in ds else ".")
+        "Each dot is a run" + ("; blue: success, red: failure." if "succeeded" in ds else ".")
         if drawn
-        else "Mean over the runs at each value; the band spans all of them."
+        else "Mean over the runs at each value; the band covers all runs."
     )
     if len(names) > len(shown):
-        caption += f" The {_WIDE} of {len(names)} parameters that matter most for the first output."
+        caption += (
+            f" The {_WIDE} of {len(names)} parameters with the greatest influence on the "
+            f"first output."
+        )
     if (column(ds, "completed") != 1).any():
         caption += " Crosses at the bottom: runs that failed."
     return "Outputs against parameters", caption, canvas
@@ -170,13 +173,13 @@ def _curves(ds: xr.Dataset, output: str, x: str, words: str) -> Drawn:
         if "replica" in array.dims:
             low, high = array.min("replica").values, array.max("replica").values
             ax.fill_between(ds[x].values, low, high, color=f"C{k}", alpha=0.15, linewidth=0)
-            array, caption = array.mean("replica"), "Mean over the replicas; the band spans all. "
+            array, caption = array.mean("replica"), "Mean over replicas, with their range. "
         ax.plot(ds[x].values, array.values, "o-", color=f"C{k}", markersize=3.5, label=str(word))
     ax.set_xlabel(label(ds, x), fontsize=FONT)
     ax.set_ylabel(label(ds, output), fontsize=FONT)
     ax.legend(title=label(ds, words), frameon=False, fontsize=FONT - 1, title_fontsize=FONT - 1)
     if np.isnan(ds[output].values).any():
-        caption += "Points without a number are left out."
+        caption += "Points without a value are left out."
     title = str(ds[output].attrs["long_name"])
     return capital(title), caption.strip(), canvas
 
@@ -190,7 +193,7 @@ def _output_map(ds: xr.Dataset, output: str, x: str, y: str) -> Drawn:
     canvas, ax, drawn = _map(ds, values, x, y)
     colour_bar(canvas, ax, drawn, label(ds, output))
     title = str(ds[output].attrs["long_name"])
-    empty = "Cells without colour have no number." if np.isnan(values).any() else ""
+    empty = "Cells without colour have no value." if np.isnan(values).any() else ""
     return capital(title), f"{empty}{more}".strip(), canvas
 
 
@@ -231,8 +234,8 @@ def _histograms(ds: xr.Dataset, study: StudyFile) -> Drawn:
                         ax.axvline(end, color=RED, lw=1.2)
         ax.set_xlabel(wrap(label(ds, output), 30), fontsize=FONT)
     panels[0, 0].set_ylabel("runs", fontsize=FONT)
-    lines = "Lines: 5 %, 50 % and 95 % of the runs lie below"
-    return "How outputs scatter", lines + ("; red: limits." if study.success else "."), canvas
+    lines = "Lines: 5th, 50th and 95th percentile"
+    return "Distribution of outputs", lines + ("; red: limits." if study.success else "."), canvas
 
 
 # --- sensitivity
@@ -265,4 +268,4 @@ def _bars(ds: xr.Dataset) -> Drawn:
     panels[0, 0].set_ylabel("Sobol index", fontsize=FONT)
     panels[0, -1].legend(frameon=False, fontsize=FONT - 1)
     caption = "Share of an output's variance: of a parameter by itself, and with all it does "
-    return "Which parameter matters", caption + "together with others; 95 % intervals.", canvas
+    return "Sensitivity", caption + "together with others; 95 % intervals.", canvas

@@ -31,11 +31,11 @@ Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
 TimeLimit = Annotated[
     Annotated[Time, Field(gt=0)] | None,
     Field(
-        description="on the clock, for each run: one that takes longer is ended and counts as "
-        "failed; results then depend on the machine"
+        description="wall-clock limit of each run: a run that takes longer is stopped and counts "
+        "as failed; results then depend on the machine"
     ),
 ]
-Seed = Annotated[int, Field(ge=0, description="of all that is drawn")]
+Seed = Annotated[int, Field(ge=0, description="seed of all random draws")]
 
 
 def made(kind: type[Study], data: Mapping[str, Any], name: str) -> Study:
@@ -71,9 +71,7 @@ def refuse_names(outputs: Sequence[str], reserved: Sequence[str]) -> None:
     for output in outputs:
         name = variable_name(output)
         if name in reserved:
-            raise InputError(
-                f"outputs: the results have a '{name}' of their own; call '{output}' otherwise"
-            )
+            raise InputError(f"outputs: '{name}' is reserved in the results; rename '{output}'")
         if name in seen:
             raise InputError(
                 f"outputs: '{seen[name]}' and '{output}' are both '{name}' in the results; "
@@ -95,4 +93,4 @@ def refuse_twice(paths: Mapping[str, Sequence[str]]) -> None:
     driven = [path for many in paths.values() for path in many]
     for path in driven:
         if driven.count(path) > 1:
-            raise InputError(f"vary: '{path}' is varied twice; drop one of the two")
+            raise InputError(f"vary: '{path}' is varied twice; remove one of them")

@@ -39,8 +39,8 @@ def earlier_journal(
         return _resumed(path, header, changed, say)
     if path.exists() and not overwrite:
         raise InputError(
-            f"--out: '{folder}' holds a study; go on with it by --resume, replace it by "
-            "--overwrite, or give another folder"
+            f"--out: '{folder}' holds a study; continue it with --resume, replace it with "
+            f"--overwrite, or give another folder"
         )
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out: '{folder}' is a file; give a folder")
@@ -69,19 +69,24 @@ def _resumed(
 ) -> Journal:
     old = read_header(path)
     if old is None:
-        raise InputError(f"--resume: the head of '{path}' is damaged; begin anew by --overwrite")
+        raise InputError(
+            f"--resume: the head of '{path}' is damaged; start afresh with --overwrite"
+        )
     difference = changed(old, header)
     if difference:
         raise InputError(
             f"--resume: the runs in '{path.parent}' are of another study: {difference}; change it "
-            "back, give another --out, or begin anew by --overwrite"
+            f"back, give another --out, or start afresh with --overwrite"
         )
     versions = other_versions(old, header)
     if versions:
         say(f"warning: finished runs were made by other versions: {versions}")
     journal = Journal.open(path)
     if journal.damaged:
-        say(f"warning: {journal.damaged} damaged lines in {path} are left out, and run again")
+        say(
+            f"warning: {journal.damaged} damaged lines in {path} are ignored; their runs are "
+            f"repeated"
+        )
     return journal
 
 
@@ -91,8 +96,8 @@ def keep(journal: Journal, records: Iterable[dict[str, Any]], so_far: str) -> No
         journal.append(records)
     except OSError as error:
         raise InputError(
-            f"--out: '{journal.path}' cannot be written ({_why(error)}); {so_far} are kept, go on "
-            "with --resume"
+            f"--out: '{journal.path}' cannot be written ({_why(error)}); {so_far} are kept; "
+            f"continue with --resume"
         ) from None
 
 
@@ -105,8 +110,8 @@ def room_for(folder: Path) -> Iterator[None]:
         if not is_full(error):
             raise
         raise InputError(
-            f"--out: no space is left for '{folder}'; all runs are kept in its {JOURNAL}, make "
-            "room and go on with --resume"
+            f"--out: no space is left for '{folder}'; all runs are kept in its {JOURNAL}; free "
+            f"some space and continue with --resume"
         ) from None
 
 

@@ -125,7 +125,7 @@ def failed(plan: Plan, reason: str) -> Outcome:
 
 
 def succeeded(outputs: tuple[Output, ...], limits: tuple[Limit, ...], outcome: Outcome) -> bool:
-    """Whether a run went to its end and kept all limits."""
+    """Whether a run completed and kept all limits."""
     numbers = dict(zip((o.name for o in outputs), outcome.numbers, strict=True))
     return outcome.stopped is None and all(
         between(numbers[limit.output], limit.at_least, limit.at_most) for limit in limits

@@ -16,7 +16,7 @@ from marsyard.campaign.base import Base
 from marsyard.campaign.files import name_and_label, refuse_names, refuse_twice
 from marsyard.campaign.study_file import StudyFile, Varied
 from marsyard.errors import InputError
-from marsyard.operations.uncertain import Distribution, parse
+from marsyard.operations.distributions import Distribution, parse
 from marsyard.results.study_checks import variable_name
 from marsyard.scenario.short_names import full_path
 from marsyard.study.axes import Axis, field_unit, label_of, make_axis
@@ -166,7 +166,7 @@ def make_parameters(study: StudyFile, base: Base, paths: Mapping[str, Any]) -> l
             continue
         whole = re.sub(r"\W+", "_", parameter.paths[0])
         if whole in taken:
-            raise InputError(f"vary.{list(study.vary)[k]}: an output is called like it; rename it")
+            raise InputError(f"vary.{list(study.vary)[k]}: an output has the same name; rename it")
         label = parameter.paths[0] if parameter.label == label_of(parameter.paths[0]) else None
         made[k] = _renamed(parameter, whole, label)
     return made

@@ -113,7 +113,10 @@ def _try_values(
         for key, p in keyed:
             wrong = filter(None, (_wrong(base, name, dict(v.settings)) for v in p.ends()))
             for text in list(wrong)[:1]:
-                say(f"warning: {name}: vary.{key} reaches values with which no run begins: {text}")
+                say(
+                    f"warning: {name}: vary.{key} includes values with which runs cannot start: "
+                    f"{text}"
+                )
     wrong_ones = [
         (where, settings, text)
         for where, settings in tries
@@ -123,7 +126,7 @@ def _try_values(
         raise InputError(f"{name}: {wrong_ones[0][0]}{wrong_ones[0][2]}")
     refuse_all(
         [(f"{where}{_said(settings)}", text) for where, settings, text in wrong_ones],
-        len(tries), name, "values cannot be taken",
+        len(tries), name, "values are invalid",
     )  # fmt: skip
 
 
@@ -152,4 +155,4 @@ def _try_members(ready: Prepared, say: Say) -> str:
             continue
         check_outputs(ds, ready.study.outputs, f"{ready.name}: ")
         return model_digest(simulation)
-    raise InputError(f"{ready.name}: no run can begin: {first}")
+    raise InputError(f"{ready.name}: no run can start: {first}")

@@ -173,7 +173,7 @@ def what_was_run(ready: Prepared) -> str:
     words = f"{study.scenario}, {len(points)} points of a {kind} over "
     words += ", ".join(p.label for p in points.parameters)
     if study.replicas > 1:
-        words += f", {study.replicas} runs at each, with seeds of their own"
+        words += f", {study.replicas} runs at each, each with its own seeds"
     return f"{words}; seed {study.seed}."
 
 
@@ -220,8 +220,8 @@ def _sensitivity(ds: xr.Dataset) -> str:
 def _sobol(ds: xr.Dataset) -> str:
     head = ["output", "parameter", "first order", "±", "total", "±"]
     note = (
-        "Sobol indices: the share of an output's variance that a parameter makes by itself, "
-        "and with all it does together with others; ± half of the 95 % interval."
+        "Sobol indices: the share of an output's variance caused by a parameter alone (first "
+        "order), and including its interactions with others (total); ± half of the 95 % interval."
     )
     missing = left_out(ds)
     parts = [alarm(missing) if missing else "", table(head, sobol_rows(ds), 2),
@@ -275,22 +275,22 @@ def _varied(ready: Prepared) -> str:
 
 def elapsed_tile(info: Mapping[str, Any]) -> tuple[str, str]:
     """How long it took; of a study that was resumed, the last call alone."""
-    words = "elapsed in the last call" if info["kept"] else "elapsed"
+    words = "elapsed time of the last call" if info["kept"] else "elapsed"
     return words, quantity(info["elapsed"], "s", 3)
 
 
 def speed_rows(info: Mapping[str, Any]) -> list[tuple[str, str]]:
     """How fast a campaign went."""
-    rows = [("runs in this call", str(info["ran"])), ("finished before it", str(info["kept"]))]
+    rows = [("runs in this call", str(info["ran"])), ("finished before", str(info["kept"]))]
     if info["repeated"]:
-        rows.append(("came up again, not run twice", str(info["repeated"])))
+        rows.append(("repeated, not run twice", str(info["repeated"])))
     if info["ran"]:
         rows.append(("on", str(info["where"])))
-        rows.append(("runs a second", number(info["ran"] / max(info["elapsed"], 1e-9), 3)))
+        rows.append(("runs per second", number(info["ran"] / max(info["elapsed"], 1e-9), 3)))
     rows += [
         ("simulated time in this call", quantity(info["simulated"], "s", 4)),
-        ("time of the loops in this call", quantity(info["wall_time"], "s", 4)),
-        ("elapsed in this call", quantity(info["elapsed"], "s", 4)),
+        ("computing time in this call", quantity(info["wall_time"], "s", 4)),
+        ("elapsed time of this call", quantity(info["elapsed"], "s", 4)),
         ("started", str(info["started"])),
     ]
     return rows

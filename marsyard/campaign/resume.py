@@ -31,7 +31,7 @@ def header_of(study: StudyFile, data: Mapping[str, Any], model: str) -> dict[str
 
 
 def what_changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """What stands against using old runs, in words; empty if nothing does."""
+    """Reasons against using old runs, in words; empty if nothing does."""
     if old.get("format") != new["format"]:
         return "they were written by another version of marsyard"
     before, now = dict(old["study"]), dict(new["study"])

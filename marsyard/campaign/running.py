@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marsyard.campaign.cluster import make_executor
-from marsyard.campaign.counting import Count, Watch, known
 from marsyard.campaign.data import FILE_NAME, ZARR, dataset, save_data, write_table
 from marsyard.campaign.files import read
 from marsyard.campaign.folder import earlier_journal, new_journal, room_for, write_study
 from marsyard.campaign.journal import Journal
 from marsyard.campaign.member import digest
 from marsyard.campaign.prepared import Prepared, prepare
+from marsyard.campaign.progress_tracker import Count, Watch, known
 from marsyard.campaign.resume import header_of, what_changed
 from marsyard.campaign.sensitivity import indices
 from marsyard.campaign.study_file import StudyFile

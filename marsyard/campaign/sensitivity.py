@@ -1,4 +1,4 @@
-"""Which parameter matters: Sobol indices, and rank correlations for other designs.
+"""Sensitivity: Sobol indices, and rank correlations for other designs.
 
 Sobol indices (I. M. Sobol', Math. Comput. Simul. 55, 2001; A. Saltelli et al., Comput. Phys. Comm.
 181, 2010) split the variance V of an output Y over independent parameters x_i:

@@ -53,17 +53,18 @@ class Design(Part):
     """How the points of a study are chosen."""
 
     kind: Kind = Field(
-        description="grid: every combination of the values; list: the first values together, then "
-        "the second; latin_hypercube, sobol (a low-discrepancy sequence) and monte_carlo draw "
-        "points from the distributions; saltelli: the sample that Sobol indices need"
+        description="grid: every combination of the values; list: all first values together, then "
+        "all second values; latin_hypercube, sobol (a low-discrepancy sequence) and "
+        "monte_carlo draw points from the distributions; saltelli: the sample "
+        "required for Sobol indices"
     )
     n: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         None,
-        description="how many points are drawn; for saltelli the base sample, a power of 2: "
-        "n (d + 2) points are run of d parameters",
+        description="number of points; for saltelli the size of the base sample, a power of 2: n "
+        "(d + 2) points for d parameters",
     )
     second_order: bool = Field(
-        False, description="for saltelli: indices of pairs too, with n (2 d + 2) points"
+        False, description="for saltelli: second-order indices as well, with n (2 d + 2) points"
     )
 
     @model_validator(mode="after")
@@ -71,7 +72,7 @@ class Design(Part):
         if self.kind in DRAWN and self.n is None:
             raise ValueError(f"{self.kind} needs 'n', the number of points")
         if self.kind not in DRAWN and self.n is not None:
-            raise ValueError(f"a {self.kind} has as many points as its values make; drop 'n'")
+            raise ValueError(f"a {self.kind} has as many points as its values define; remove 'n'")
         if self.kind == "saltelli" and self.n and self.n & (self.n - 1):
             raise ValueError(f"n = {self.n}: saltelli needs a power of 2, e.g. 256")
         if self.second_order and self.kind != "saltelli":
@@ -83,22 +84,22 @@ class Varied(Part):
     """A parameter of a study: one path of the scenario or several, and its values."""
 
     path: Paths = Field(
-        (), description="of the scenario, or a list of paths that all take the same value; "
-        "default: the name of the parameter"
+        (), description="path in the scenario, or a list of paths that all get the same value; "
+                        "default: the name of the parameter"
     )  # fmt: skip
     values: Annotated[tuple[Value, ...], Field(min_length=1)] | None = Field(
-        None, description="numbers, texts with a unit ('5 deg') or words"
+        None, description="numbers, texts with a unit ('5 deg') or plain texts"
     )
     range: Range | None = Field(None, description="instead of values: start, stop and count")
     distribution: str | None = Field(
         None,
-        description="instead of values, for designs that draw: uniform(0.3, 0.8), …; covariance, "
-        "at the path of a soil, draws its numbers together, as its file says",
+        description="instead of values, for random designs: uniform(0.3, 0.8), …; covariance, at "
+        "the path of a soil, draws its numbers jointly, as defined in its file",
     )
     together: dict[str, Annotated[tuple[Value, ...], Field(min_length=1)]] = Field(
         {}, description="instead of path and values: several paths, each with its own values"
     )
-    label: str = Field("", description="what it is called in figures")
+    label: str = Field("", description="label in figures")
 
     @model_validator(mode="after")
     def _complete(self) -> Varied:
@@ -108,11 +109,11 @@ class Varied(Part):
             had = f", not {' and '.join(given)}" if given else ""
             raise ValueError(f"give one of {', '.join(forms)}{had}")
         if self.together and self.path:
-            raise ValueError("'together' names its paths itself; drop 'path'")
+            raise ValueError("'together' contains the paths; remove 'path'")
         lengths = {p: len(v) for p, v in self.together.items()}
         if len(set(lengths.values())) > 1:
             said = ", ".join(f"{p} {n}" for p, n in lengths.items())
-            raise ValueError(f"paths driven together need as many values each: {said}")
+            raise ValueError(f"paths varied together need the same number of values: {said}")
         return self
 
 
@@ -120,12 +121,12 @@ class StudyFile(Part):
     """A study: what `marsyard sweep` runs."""
 
     title: str = Field("", description="one line")
-    description: str = Field("", description="what it is for")
+    description: str = Field("", description="purpose")
     scenario: str = Field(description="a scenario of the library, or its file")
     set: dict[str, Any] = Field({}, description="values changed in every run, as with --set")
     design: Annotated[Design, BeforeValidator(_design)] = Field(
         Design(kind="grid"),
-        description="how points are chosen, by default a grid; a word alone is its kind",
+        description="how points are chosen, by default a grid; a plain text is its kind",
     )
     vary: Annotated[dict[str, Annotated[Varied, BeforeValidator(_varied)]], Field(min_length=1)] = (
         Field(
@@ -134,16 +135,17 @@ class StudyFile(Part):
         )
     )
     outputs: Annotated[tuple[Output, ...], Field(min_length=1)] = Field(
-        description="numbers taken from each run"
+        description="outputs of each run"
     )
     success: tuple[Limit, ...] = Field(
-        (), description="a run has succeeded when all are kept: probabilities and maps are made"
+        (), description="a run succeeds if all are met; gives probabilities and maps of success"
     )
     replicas: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
-        1, description="runs at each point, each with seeds of its own for what is random"
+        1, description="runs at each point, each with its own seeds"
     )
     replica_seeds: Literal["own", "shared"] = Field(
-        "own", description="own: every run draws its own ground; shared: all points see the same"
+        "own",
+        description="own: every run draws its own ground; shared: all points use the same ground",
     )
     time_limit: TimeLimit = None
     seed: Seed = 0
@@ -164,6 +166,6 @@ class StudyFile(Part):
             if varied.distribution and self.design.kind not in DRAWN:
                 raise ValueError(
                     f"vary.{name}: a {self.design.kind} takes values (a list, or start, stop and "
-                    "count); a distribution needs a design that draws, e.g. latin_hypercube"
+                    "count); a distribution needs a random design, e.g. latin_hypercube"
                 )
         return self

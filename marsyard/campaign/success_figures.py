@@ -52,8 +52,8 @@ def _failed(ds: xr.Dataset) -> str:
     lost = int((ds["completed"].values != 1).sum())
     if not lost:
         return ""
-    runs = "1 run that failed counts" if lost == 1 else f"{lost} runs that failed count"
-    return f" {runs} as no success."
+    runs = "1 run with an error counts" if lost == 1 else f"{lost} runs with an error count"
+    return f" {runs} as failures."
 
 
 def _certain(ds: xr.Dataset, found: SuccessMap) -> bool:
@@ -73,7 +73,7 @@ def _curve(ds: xr.Dataset, found: SuccessMap) -> Drawn:
         ax.plot(middle, found.good[seen], "o", color=BLUE, markersize=5)
         ax.set_yticks([0, 1], ["no", "yes"])
         ax.set_ylabel("succeeded", fontsize=FONT)
-        return "Success", f"A dot is a run.{_failed(ds)}", canvas
+        return "Success", f"Each dot is a run.{_failed(ds)}", canvas
     low, high = found.low[seen], found.high[seen]
     ax.fill_between(middle, low, high, color=BLUE, alpha=0.2, linewidth=0)
     ax.plot(middle, found.probability[seen], "o-", color=BLUE, markersize=4)
@@ -106,8 +106,8 @@ def _map(ds: xr.Dataset, found: SuccessMap) -> Drawn:
         "width of its 95 % interval",
     )  # fmt: skip
     caption = (
-        "Left: share of the runs in each cell that succeeded, and how many of how many. Right: how "
-        f"wide its 95 % interval is (Clopper and Pearson); 1 is no knowledge.{_failed(ds)}"
+        "Left: share of successful runs in each cell, and their number. Right: width of the 95 % "
+        f"interval (Clopper and Pearson); 1: no information.{_failed(ds)}"
     )
     return f"Probability of success {over}", caption, canvas
 

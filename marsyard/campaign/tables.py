@@ -133,8 +133,8 @@ def left_out(ds: xr.Dataset) -> str:
     if not missing:
         return ""
     return (
-        f"Left out because of runs without a number: {', '.join(missing)}. The indices are of the "
-        "parameters for which there are numbers, and are biased the more the more are missing."
+        f"Left out because of runs without a number: {', '.join(missing)}. The indices are based "
+        f"on the available numbers; their bias grows with the number of missing ones."
     )
 
 

@@ -20,10 +20,12 @@ SCHEDULER: Any = typer.Option(
     "the file that it wrote (*.json).",
 )  # fmt: skip
 RESUME: Any = typer.Option(
-    False, "--resume", help="Go on where an earlier call ended; begin if there was none."
+    False,
+    "--resume",
+    help="Continue where an earlier call stopped; start afresh if there was none.",
 )
 OVERWRITE: Any = typer.Option(
-    False, "--overwrite", help="Drop what an earlier call left in the folder."
+    False, "--overwrite", help="Discard the results of an earlier call in the folder."
 )
 SET: Any = typer.Option(
     [], "--set", "-s", metavar="PATH=VALUE",
@@ -67,9 +69,9 @@ def tell_warnings(
 def pace(info: Mapping[str, Any]) -> str:
     """How many runs in which time, and how many need none."""
     if not info["ran"]:
-        return f"all {info['kept']} runs were finished before"
-    more = f", {info['kept']} were finished before" if info["kept"] else ""
-    more += f"; {info['repeated']} came up again" if info["repeated"] else ""
+        return f"all {info['kept']} runs were already finished"
+    more = f", {info['kept']} were already finished" if info["kept"] else ""
+    more += f"; {info['repeated']} were repeats" if info["repeated"] else ""
     return (
         f"{info['ran']} runs in {info['elapsed']:.1f} s "
         f"({info['ran'] / info['elapsed']:.3g} a second) on {info['where']}{more}"

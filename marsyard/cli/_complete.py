@@ -83,13 +83,13 @@ def ground_and_soil(incomplete: str) -> Iterable[str]:
 
 @_silent
 def soil_list(incomplete: str) -> Iterable[str]:
-    """Soils with commas between."""
+    """Soils separated by commas."""
     return _after_comma(incomplete, _names("soils"))
 
 
 @_silent
 def laws(incomplete: str) -> Iterable[str]:
-    """Laws with commas between."""
+    """Laws separated by commas."""
     from marsyard.interaction import about
 
     names = [name for kind in about.KINDS for name in about.laws(kind) if name != "none"]

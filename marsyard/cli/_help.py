@@ -15,22 +15,22 @@ SUMMARIES = {
     },
     "Build": {
         "edit": "Edit a scenario in 3D in the browser: rocks, craters, soils.",
-        "import": "Make a robot of a URDF or MJCF file.",
+        "import": "Import a robot from a URDF or MJCF file.",
     },
     "Run and watch": {
         "run": "Run a scenario: checks, figures and a report.",
-        "report": "Make the report of a run again; figures for papers.",
+        "report": "Rebuild the report of a run; write figures for papers.",
         "view": "Replay a run in 3D in the browser.",
-        "movie": "Film a run: MP4 or GIF, without a screen.",
+        "movie": "Render a run as MP4 or GIF, without a display.",
         "export": "Write a run as ROS 2 bag, CSV or Parquet; a rover as URDF or FMU.",
     },
     "Many runs": {
-        "compare": "Put laws, settings or modes of locomotion side by side.",
+        "compare": "Compare laws, settings or modes of locomotion.",
         "sweep": "Vary parameters over a grid or at random, on all cores.",
         "optimize": "Find the best wheels, track, mass or gains.",
     },
     "Operate a rover": {
-        "validate": "Judge a command sequence before it is sent: go or no-go.",
+        "validate": "Validate a command sequence before it is sent: go or no-go.",
         "teleop": "Drive a rover under the delay of a radio link.",
     },
     "Analyse": {
@@ -45,10 +45,10 @@ check.
 
 \b
 Examples:
-  marsyard list rovers                            which rovers there are
+  marsyard list rovers                            list the rovers
   marsyard run exomars/drawbar-pull --open        run on sand, show the report
-  marsyard view runs/exomars-drawbar-pull         watch that run in 3D
-  marsyard run rt0448/test-4 --set friction=0.5   run with another value
+  marsyard view runs/exomars-drawbar-pull         replay that run in 3D
+  marsyard run rt0448/test-4 --set friction=0.5   change one value
   marsyard compare eldorado2/rough --laws scm,ding
                                                   one drive, two models
 """

@@ -12,7 +12,7 @@ _BEKKER, _REECE = ("k_c", "k_phi"), ("reece_kc", "reece_kphi", "density")
 
 
 def assumed_by_law(name: str) -> dict[str, list[str]]:
-    """By law of soil, the numbers it asks for that the soil's file marks as assumed or lacks."""
+    """By soil model, the numbers it asks for that the soil's file marks as assumed or lacks."""
     soil = load_soil(name)
     entries = library.read_yaml(library.path_of("soils", name)).get("numbers") or {}
     published = {
@@ -30,7 +30,7 @@ def assumed_by_law(name: str) -> dict[str, list[str]]:
 
 
 def published_laws(name: str) -> list[str]:
-    """Laws of soil that find all they ask for published, or derived from what is."""
+    """Soil models that find all they ask for published, or derived from what is."""
     try:
         return [law for law, assumed in assumed_by_law(name).items() if not assumed]
     except InputError:  # a plug-in's soil that cannot be read is told of elsewhere
@@ -38,7 +38,7 @@ def published_laws(name: str) -> list[str]:
 
 
 def laws_text(name: str) -> str:
-    """All laws of soil, each with the numbers that are assumed for it."""
+    """All soil models, each with the numbers that are assumed for it."""
     return "; ".join(
         f"{law} ({', '.join(assumed)} assumed)" if assumed else f"{law} (all published)"
         for law, assumed in assumed_by_law(name).items()

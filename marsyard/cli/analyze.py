@@ -34,19 +34,22 @@ analyze.command("kinetostatics")(kinetostatics)
 @analyze.command("mobility")
 def mobility(
     rovers: list[str] = typer.Argument(
-        help="One or several, with spaces or commas between.", autocompletion=_complete.rovers
+        help="One or several, separated by spaces or commas.", autocompletion=_complete.rovers
     ),
     soil: str = typer.Option(
         ...,
         "--soil",
-        help="Soils with commas, own numbers after colons: dry_sand,grc_1:shear_modulus=2cm.",
+        help="Soils separated by commas, changed numbers after a colon: "
+        "dry_sand,grc_1:shear_modulus=2cm.",
         autocompletion=_complete.soil_list,
     ),
     model: str = typer.Option(
         "wong_reece", help="Wheel model: wong_reece, ishigami, ding, magic_formula, rigid_slip."
     ),
     coefficients: str = typer.Option(
-        "", help="Of the model, e.g. peak_0=0.4,peak_1=0.15 [default: the soil's, or published]."
+        "",
+        help="Coefficients of the model, e.g. peak_0=0.4,peak_1=0.15 [default: the soil's, or "
+        "published].",
     ),
     slope: str = typer.Option("0deg", help="Slope to climb, e.g. 10deg."),
     speed: str = typer.Option("4cm/s", help="Speed over ground, e.g. 4cm/s."),
@@ -57,22 +60,26 @@ def mobility(
     ),
     gravity_scaling: str = typer.Option(
         "none",
-        help="What becomes of soils measured at another gravity: none, reece or granular.",
+        help="Scaling of soils measured at another gravity: none, reece or granular.",
     ),
     exit_rule: str = typer.Option(
         "",
         "--exit",
-        help="Where soil leaves all wheels, height:1.0 or angle:0 [default: their own].",
+        help="Exit rule of all wheels, height:1.0 or angle:0 [default: their own].",
     ),
     rolling: float = typer.Option(
         0.0, help="Rolling resistance coefficient of bearings and wheels."
     ),
-    bulldozing: str = typer.Option("none", help="In front of wheels: none, passive or bekker."),
-    friction: float = typer.Option(0.6, help="Friction of the wheels against the edge of a step."),
-    deflection: float = typer.Option(
-        None, help="Deflection of tyres by section height, for Rowland's mean maximum pressure."
+    bulldozing: str = typer.Option(
+        "none", help="Bulldozing resistance in front of the wheels: none, passive or bekker."
     ),
-    json_: bool = typer.Option(False, "--json", help="Print everything as JSON, and no tables."),
+    friction: float = typer.Option(
+        0.6, help="Friction coefficient between the wheels and the edge of a step."
+    ),
+    deflection: float = typer.Option(
+        None, help="Tyre deflection over section height, for Rowland's mean maximum pressure."
+    ),
+    json_: bool = typer.Option(False, "--json", help="Print JSON instead of tables."),
     out: Path = typer.Option(
         None,
         "--out",
@@ -185,8 +192,8 @@ def _print(found: Sequence[RoverMobility]) -> None:
         )
         if rover.free:
             say(
-                f"statics leaves {rover.free} wheel load(s) open; taken as on wheels of equal "
-                "stiffness"
+                f"statics leaves {rover.free} wheel load(s) undetermined; wheels of equal "
+                f"stiffness are assumed"
             )
         for table in (_wheel_table(rover), _rover_table(rover)):
             console.print(table, highlight=False)
@@ -214,7 +221,7 @@ def _wheel_table(rover: RoverMobility) -> Any:
     heads = ("soil, wheel", "load\n[N]", "pressure\n[kPa]", "peak\n[kPa]", "sinkage\n[mm]",
              "thrust\n[N]", "compact.\n[N]", "Bekker\n[N]", "bulldoz.\n[N]", "rolling\n[N]",
              "pull\n[N]", "torque\n[N·m]", "power\n[W]")  # fmt: skip
-    table = _table("per wheel, at work", heads)
+    table = _table("per wheel, at the operating point", heads)
     for soil in rover.soils:
         for names, w in _merged(soil.wheels):
             table.add_row(
@@ -245,7 +252,7 @@ def _rover_table(rover: RoverMobility) -> Any:
              "rolling\n[N]", "slope\n[N]", "torque\n[N·m]", "power\n[W]", "MMP\n[kPa]",
              "pull 20 %\n[N]", "pull max\n[N]", "by weight", "slope\n[°]",
              "step\n[cm]")  # fmt: skip
-    table = _table("rover: at work, then its limits", heads)
+    table = _table("rover: at the operating point, then its limits", heads)
     for s in rover.soils:
         rowland = "" if s.rowland is None else f" ({_n(s.rowland / 1e3)})"
         table.add_row(
@@ -261,7 +268,7 @@ def _comparison(found: Sequence[RoverMobility]) -> Any:
     heads = ("rover, soil", "mass\n[kg]", "MMP\n[kPa]", "sinkage\n[mm]", "pull 20 %\nby weight",
              "pull max\nby weight", "slip\n[%]", "torque\n[N·m]", "power\n[W]",
              "by weight\nand speed", "slope\n[°]", "step\n[cm]")  # fmt: skip
-    table = _table("side by side", heads)
+    table = _table("comparison", heads)
     for k in range(len(found[0].soils)):
         for r in found:
             s = r.soils[k]
@@ -307,10 +314,10 @@ def _names(text: str, option: str) -> list[str]:
 
     names = [part.strip() for part in text.split(",")]
     if not all(names):
-        raise InputError(f"{option}: '{text}' must be names with commas between, e.g. a,b")
+        raise InputError(f"{option}: '{text}' must be names separated by commas, e.g. a,b")
     twice = next((n for n in names if names.count(n) > 1), None)
     if twice:
-        raise InputError(f"{option}: '{twice}' stands twice")
+        raise InputError(f"{option}: '{twice}' appears twice")
     return names
 
 

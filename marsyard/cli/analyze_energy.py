@@ -11,21 +11,23 @@ from marsyard.cli import _complete
 
 def energy(
     run: Path = typer.Argument(
-        help="Folder of a run, or its results.nc.", autocompletion=_complete.runs
+        help="The folder of a run, or its results.nc.", autocompletion=_complete.runs
     ),
-    start: str = typer.Option("", help="Only from this time on, e.g. 5s [default: the start]."),
-    end: str = typer.Option("", help="Only up to this time [default: the end]."),
+    start: str = typer.Option("", help="Start of the evaluated interval, e.g. 5s [default: the "
+                                       "start of the run]."),
+    end: str = typer.Option("", help="End of the evaluated interval [default: the end of the "
+                                     "run]."),
     along: str = typer.Option(
         "", metavar="X,Y[,Z]",
-        help="Wanted direction in the world [default: the robot's heading at the start, so uphill "
-        "on a slope it faces].",
+        help="Direction of travel in the world [default: the robot's heading at the start, which "
+             "is uphill on a slope it faces].",
     ),
     regeneration: bool = typer.Option(
         None, "--regeneration/--no-regeneration",
-        help="Whether braking feeds the battery [default: as the scenario's motors say; without a "
-        "model of the motor it does not].",
+        help="Whether braking charges the battery [default: as the scenario's motors say; not "
+             "without a motor model].",
     ),
-    json_: bool = typer.Option(False, "--json", help="Print everything as JSON, and no tables."),
+    json_: bool = typer.Option(False, "--json", help="Print JSON instead of tables."),
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for figures, energy.csv and energy.json [default: "
         "energy/ in the run's folder].",

@@ -20,66 +20,72 @@ def kinetostatics(
     ),
     attitude: str = typer.Option(
         "", metavar="roll=ANGLE,pitch=ANGLE",
-        help="Of the base, and of the ground with it unless --contact turns it back: a level "
-        "floor below a nose-up base is pitch=-15deg with --contact -15deg [default: level].",
+        help="Attitude of the base; the ground tilts with it unless --contact turns it back: a "
+             "level floor below a nose-up base is pitch=-15deg with --contact -15deg [default: "
+             "level].",
     ),
     contact: str = typer.Option(
         "", metavar="WHEEL=ANGLE,…",
-        help="Where wheels touch, before their lowest points: FL=30deg,FR=30deg, or one angle for "
-        "all; 90deg is a face ahead [default: 0].",
+        help="Contact angle of the wheels, ahead of their lowest points: FL=30deg,FR=30deg, or "
+             "one angle for all; 90deg is a vertical face ahead [default: 0].",
     ),
-    lifted: str = typer.Option("", metavar="WHEEL,…", help="Wheels that do not touch."),
-    brake: str = typer.Option("", metavar="JOINT,…", help="Passive joints that are held."),
+    lifted: str = typer.Option("", metavar="WHEEL,…", help="Wheels without ground contact."),
+    brake: str = typer.Option("", metavar="JOINT,…", help="Passive joints that are braked."),
     ground: str = typer.Option(
-        "", help="A ground of the library or an elevation map: the rover is put on it, at rest.",
+        "", help="A ground of the library or an elevation map, on which the rover is placed at "
+                 "rest.",
         autocompletion=_complete.grounds,
     ),
-    at: str = typer.Option("0,0", metavar="X,Y", help="Where on the ground [m]."),
-    heading: str = typer.Option("0deg", help="Heading on the ground, from x towards y."),
+    at: str = typer.Option("0,0", metavar="X,Y", help="Position on the ground [m]."),
+    heading: str = typer.Option("0deg", help="Heading on the ground, measured from x towards y."),
     path: str = typer.Option(
-        "", metavar="X,Y;X,Y;…", help="A way over the ground: the same along it, every 10 cm."
+        "", metavar="X,Y;X,Y;…", help="Path over the ground: the analysis is repeated every 10 cm "
+                                      "along it."
     ),
     map_: bool = typer.Option(
-        False, "--map", help="Traction map of the ground: verdict for every cell and heading."
+        False, "--map", help="Traction map of the ground: a verdict for every cell and heading."
     ),
-    headings: int = typer.Option(8, help="Number of headings of the map, all round."),
+    headings: int = typer.Option(8, help="Number of headings of the map over 360°."),
     spacing: str = typer.Option("", help="Size of the map's cells, e.g. 20cm [default: 50cm]."),
     bounds: str = typer.Option(
         "", metavar="XMIN,XMAX,YMIN,YMAX",
-        help="Border of the map [m] [default: the ground's, or 20 m about the origin].",
+        help="Bounds of the map [m] [default: the ground's, or 20 m about the origin].",
     ),
-    friction: float = typer.Option(0.6, help="Friction μ of the wheels on the ground."),
+    friction: float = typer.Option(0.6, help="Friction coefficient μ of the wheels on the ground."),
     torque: str = typer.Option(
-        "", help="Largest torque of each drive, e.g. 40N*m [default: no limit]."
+        "", help="Torque limit of each drive, e.g. 40N*m [default: no limit]."
     ),
     gravity: str = typer.Option(
         "earth", help="mars (3.72), moon (1.62), earth (9.81), or m/s².",
         autocompletion=_complete.worlds,
     ),
     frame: str = typer.Option(
-        "", metavar="BODY", help="Whose frame and motion is meant [default: the robot's base]."
+        "", metavar="BODY", help="Body whose frame and motion are analysed [default: the robot's "
+                                 "base]."
     ),
     lateral: str = typer.Option(
-        "slips", help="What a wheel does sideways: slips (as in the paper) or holds."
+        "slips", help="Lateral behaviour of a wheel: slips (as in the paper) or holds."
     ),
     twist: str = typer.Option(
-        "", metavar="VX,VY,VZ,WX,WY,WZ", help="Wheel rates for this motion [m/s, rad/s]."
+        "", metavar="VX,VY,VZ,WX,WY,WZ", help="Compute the wheel rates for this motion [m/s, "
+                                              "rad/s]."
     ),
-    step: str = typer.Option("", metavar="HEIGHT", help="Climb a step, e.g. 40cm, pose by pose."),
+    step: str = typer.Option("", metavar="HEIGHT", help="Analyse the climb of a step, e.g. 40cm, "
+                                                        "pose by pose."),
     largest_step: bool = typer.Option(
-        False, "--largest-step", help="Find the largest step for --friction."
+        False, "--largest-step", help="Find the highest step that can be climbed with --friction."
     ),
     sigma: str = typer.Option(
         "", metavar="A=LOW:HIGH,B=LOW:HIGH",
-        help="Map of σ over two angles, joints or wheels' contacts (FL+FR for both): "
-        "FL+FR=-60deg:60deg,RL+RR=-60deg:60deg.",
+        help="Map of σ over two angles of joints or wheel contacts (FL+FR for both): "
+             "FL+FR=-60deg:60deg,RL+RR=-60deg:60deg.",
     ),
     view: bool = typer.Option(False, "--view", help="Show it in the browser."),
     port: int = typer.Option(8080, help="Port of the browser view."),
     no_browser: bool = typer.Option(
-        False, "--no-browser", help="Print the address of the view, and do not open it."
+        False, "--no-browser", help="Print the address of the view without opening it."
     ),
-    json_: bool = typer.Option(False, "--json", help="Print everything as JSON, and no tables."),
+    json_: bool = typer.Option(False, "--json", help="Print JSON instead of tables."),
     out: Path = typer.Option(
         None, "--out", "-o",
         help="Folder for figures and kinetostatics.json [default: runs/kinetostatics-NAME].",

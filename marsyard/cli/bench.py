@@ -15,7 +15,7 @@ import typer
 
 def bench(
     names: list[str] = typer.Argument(None, help="Benchmarks to run [default: all]."),
-    list_: bool = typer.Option(False, "--list", help="Say which there are and stop."),
+    list_: bool = typer.Option(False, "--list", help="List the benchmarks and exit."),
     json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:
     """Measure how fast marsyard is on this machine.
@@ -75,7 +75,9 @@ def benchmarks() -> dict[str, str]:
 
     files = sorted(p for p in _folder().glob("*.py") if not p.stem.startswith("_"))
     if not files:
-        raise InputError("bench: the benchmarks lie in the source tree; run this in a checkout")
+        raise InputError(
+            "bench: the benchmarks are part of the source tree; run this in a checkout"
+        )
     docs = {p.stem: ast.get_docstring(ast.parse(p.read_text(encoding="utf-8"))) for p in files}
     return {name: (words or "").partition("\n\n")[0] for name, words in docs.items()}
 

@@ -14,69 +14,75 @@ from marsyard.cli._campaign import JOBS
 
 def compare(
     what: str = typer.Argument(
-        help="A scenario (its name or YAML file), to run it under each law; or, without a "
-        "simulation, a CSV file of wheel tests (or a run's folder), the name of a rover, or the "
-        "word wheel.",
+        help="A scenario (name or YAML file) to run under each law; or, to compare wheel models "
+             "without a simulation, a CSV file of wheel tests (or a run's folder), the name of a "
+             "rover, or the word wheel.",
         autocompletion=_complete.scenarios_and_rovers,
     ),
     laws: str = typer.Option(
         "", "--laws", "-l",
-        help="With commas: as_is, scm, columns, wong_reece, ishigami, ding, magic_formula, "
-        "rigid_slip, nonsmooth, compliant, polygonal, mujoco. For wheels the five wheel models.",
+        help="Laws separated by commas: as_is, scm, columns, wong_reece, ishigami, ding, "
+             "magic_formula, rigid_slip, nonsmooth, compliant, polygonal, mujoco. For wheels, the "
+             "five wheel models.",
         autocompletion=_complete.laws,
     ),
     variant: list[str] = typer.Option(
         [], "--variant", "-v", metavar="'NAME: PATH=VALUE, …'",
-        help="Settings by a name, beside or instead of laws: -v 'slick: friction=0.3' "
-        "-v 'ding, firm: law=ding, ground.0.soil=grc_1'. May be given several times.",
+        help="A named set of settings, in addition to laws or instead of them: -v 'slick: "
+             "friction=0.3' -v 'ding, firm: law=ding, ground.0.soil=grc_1'. May be given several "
+             "times.",
     ),
     set_: list[str] = typer.Option(
-        [], "--set", "-s", metavar="PATH=VALUE", help="Change a value for all, as in run.",
+        [], "--set", "-s", metavar="PATH=VALUE", help="Change a value in all runs, as in marsyard "
+                                                      "run.",
         autocompletion=_complete.settings,
     ),
     modes: str = typer.Option(
         "", "--modes", "-m",
-        help="Modes of locomotion instead of laws, with commas: rolling, peristaltic, walking; "
-        "each is run up steeper and steeper slopes. More with -v 'long: mode=peristaltic, "
-        "stride=24cm'.",
+        help="Compare modes of locomotion instead of laws, separated by commas: rolling, "
+             "peristaltic, walking; each is run up increasingly steep slopes. Add more with -v "
+             "'long: mode=peristaltic, stride=24cm'.",
     ),
     slopes: str = typer.Option(
         "", metavar="A:B:STEP", help="Modes: slopes in degrees, 0:30:2.5 or 0,5,10 [default: "
         "0:30:5].",
     ),
     tolerance: str = typer.Option(
-        "0.5", help="Modes: how well the steepest slope of a mode is found, in degrees; 0: only "
-        "the slopes given.",
+        "0.5", help="Modes: tolerance of the steepest slope of a mode, in degrees; 0: only the "
+                    "slopes given.",
     ),
     least: float = typer.Option(
-        0.1, help="Modes: share of its planned speed that a mode must make to count as climbing."
+        0.1, help="Modes: share of its planned speed that a mode must reach to count as climbing."
     ),
     slope_of: str = typer.Option(
-        "", metavar="PATH", help="Modes: which slope of the ground, where it has several."
+        "", metavar="PATH", help="Modes: the slope to vary, where the ground has several."
     ),
     keep: bool = typer.Option(False, "--keep", help="Modes: keep the folder of every run."),
     data: str = typer.Option(
-        "", help="Studies of slip: a CSV file of wheel tests, drawn as points, with rms by law."
+        "", help="Studies of slip: a CSV file of wheel tests, drawn as points, with the rms error "
+                 "of each law."
     ),
     soil: str = typer.Option(
         "", help="Wheels: soil of the library, or a file.", autocompletion=_complete.soils
     ),
     load: str = typer.Option(
-        "", help="Wheels: load, e.g. 65N [default: the file's; of a rover its share of the weight]."
+        "", help="Wheels: load, e.g. 65N [default: the file's; for a rover, the wheel's share of "
+                 "the weight]."
     ),
     wheel: str = typer.Option(
-        "", help="Wheels: radius=9cm,width=10cm,lug_height=5mm, where file or rover do not say."
+        "", help="Wheels: radius=9cm,width=10cm,lug_height=5mm, where the file or rover does not "
+                 "give them."
     ),
     exit: str = typer.Option(
-        "", help="Wheels: where soil leaves the tread, height:0.2 or angle:0 [default: the "
-        "rover's own; else it must be given].",
+        "", help="Wheels: exit rule, height:0.2 or angle:0 [default: the rover's own; required "
+                 "otherwise].",
     ),
     gravity: str = typer.Option(
         "earth", help="Wheels: mars (3.72), moon (1.62), earth (9.81), or m/s².",
         autocompletion=_complete.worlds,
     ),
     where: list[str] = typer.Option(
-        [], help="Wheels: choose rows of the file: --where 'slip<0.5' --where wheel=A_smooth."
+        [], help="Wheels: select rows of the file: --where 'slip<0.5' --where wheel=A_smooth."
     ),
     at_slip: str = typer.Option(
         "0.2", help="Wheels: slips at which forces are drawn against the slip angle."
@@ -86,13 +92,15 @@ def compare(
     ),
     jobs: int = JOBS,
     no_study: bool = typer.Option(
-        False, "--no-study", help="Run the scenario itself, not the study it stands for."
+        False, "--no-study", help="Run the scenario itself, not its study."
     ),
-    json_: bool = typer.Option(False, "--json", help="Print the numbers as JSON, and no table."),
+    json_: bool = typer.Option(False, "--json", help="Print the numbers as JSON instead of a "
+                                                     "table."),
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for the results [default: runs/compare-WHAT]."
     ),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bar, only the table."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print only the table, no progress "
+                                                            "bar."),
 ) -> None:  # fmt: skip
     """Overlay laws, or any settings, of a drive, a study or a wheel; or modes of locomotion.
 
@@ -124,7 +132,7 @@ def compare(
         _no_wheel_options(what, of_wheels)
         if laws or data:
             option = "--laws" if laws else "--data"
-            raise _wrong(f"{option}: does not go with --modes; leave one of them out")
+            raise _wrong(f"{option}: cannot be combined with --modes; remove one of them")
         from marsyard.cli.compare_modes import run_modes
 
         run_modes(
@@ -133,7 +141,9 @@ def compare(
         )  # fmt: skip
     elif _is_wheel(what):
         if data:
-            raise _wrong("--data: is for a study; give the file itself instead of a wheel")
+            raise _wrong(
+                "--data: applies to a study; for wheels give the file itself instead of 'wheel'"
+            )
         given = {**of_wheels, "gravity": gravity, "at_slip": at_slip, "at_angle": at_angle}
         _wheels(what, laws, variant, set_, given, out, json_)
     else:
@@ -181,7 +191,7 @@ def _is_wheel(what: str) -> bool:
         from marsyard.errors import InputError, suggest
 
         known = [*library.names("scenarios"), *library.names("rovers"), "wheel"]
-        raise InputError(f"compare: nothing is called '{what}'; {suggest(what, known)}")
+        raise InputError(f"compare: unknown name '{what}'; {suggest(what, known)}")
     run = path.is_dir() and (path / "results.nc").exists()
     return path.suffix.lower() in (".csv", ".nc", ".txt", ".tsv") or run
 
@@ -192,8 +202,8 @@ def _no_wheel_options(what: str, options: dict[str, Any]) -> None:
     for option, value in options.items():
         if value:
             raise InputError(
-                f"{option}: is for wheels, and '{what}' is a scenario; use --set, e.g. --set "
-                "ground.0.soil=dry_sand"
+                f"{option}: applies to wheels, but '{what}' is a scenario; use --set, e.g. --set "
+                f"ground.0.soil=dry_sand"
             )
 
 

@@ -16,30 +16,30 @@ if TYPE_CHECKING:
 def edit(
     scenario: str = typer.Argument(
         "",
-        help="A scenario of the library or a file [default: a new one on level ground].",
+        help="A scenario of the library or a file [default: a new scenario on level ground].",
         autocompletion=_complete.scenarios,
     ),
     ground: str = typer.Option(
         "",
-        help="Begin with this ground: one of the library, a YAML or an elevation file.",
+        help="Start with this ground: one of the library, a YAML file or an elevation file.",
         autocompletion=_complete.grounds,
     ),
     rover: str = typer.Option(
-        "", help="Begin with this rover of the library.", autocompletion=_complete.rovers
+        "", help="Start with this rover of the library.", autocompletion=_complete.rovers
     ),
     soil: str = typer.Option(
-        "", help="Begin with this soil of the library.", autocompletion=_complete.soils
+        "", help="Start with this soil of the library.", autocompletion=_complete.soils
     ),
     out: Path = typer.Option(
-        None, "--out", "-o", help="File that Save writes to [default: SCENARIO, or a new one]."
+        None, "--out", "-o", help="File that Save writes to [default: SCENARIO, or a new file]."
     ),
-    port: int = typer.Option(8080, help="Port of the page; 0 takes a free one."),
+    port: int = typer.Option(8080, help="Port of the page; 0: any free port."),
     host: str = typer.Option(
-        "127.0.0.1", help="Address to listen on; 0.0.0.0: from other machines, too."
+        "127.0.0.1", help="Address to listen on; 0.0.0.0 accepts other machines as well."
     ),
     token: str = typer.Option(None, help="Token in the printed address [default: a random one]."),
     no_browser: bool = typer.Option(
-        False, "--no-browser", help="Print the address, and do not open the page in the browser."
+        False, "--no-browser", help="Print the address without opening the page in the browser."
     ),
 ) -> None:
     """Edit a scenario in 3D in the browser: rocks, craters, soils, start and goal, rover.

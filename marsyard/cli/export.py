@@ -19,39 +19,39 @@ def export(
         False, "--mcap", help="ROS 2 messages, for Foxglove and ros2 bag: run.mcap."
     ),
     urdf: bool = typer.Option(False, "--urdf", help="The robot: robot.urdf and meshes."),
-    csv: bool = typer.Option(False, "--csv", help="Tables as text: results.csv, constants.csv."),
+    csv: bool = typer.Option(False, "--csv", help="CSV tables: results.csv, constants.csv."),
     parquet: bool = typer.Option(
-        False, "--parquet", help="Tables for pandas, Polars, DuckDB: results.parquet."
+        False, "--parquet", help="Parquet for pandas, Polars, DuckDB: results.parquet."
     ),
     netcdf: bool = typer.Option(
-        False, "--netcdf", help="NetCDF 3, units as UDUNITS spells them: results_classic.nc."
+        False, "--netcdf", help="NetCDF 3 with UDUNITS units: results_classic.nc."
     ),
     fmu: bool = typer.Option(
         False, "--fmu",
-        help="Rover and ground for co-simulation, FMI 2.0: NAME.fmu. Where it runs, a Python with "
-        "marsyard is needed.",
+        help="Rover and ground for co-simulation, FMI 2.0: NAME.fmu. It needs a Python with "
+             "marsyard where it runs.",
     ),
     inputs: str = typer.Option(
         "speed", "--inputs", metavar="speed|torque|none",
-        help="Of --fmu: speed (and steering angles) or torque of the joints, or the scenario's own "
-        "control.",
+        help="With --fmu: speed (and steering angles) or torque of the joints, or none for the "
+             "scenario's own control.",
     ),
     parameter: list[str] = typer.Option(
         [], "--parameter", metavar="PATH[=NAME]",
-        help="Of --fmu: a value of the scenario to set from outside, e.g. "
-        "interaction.friction=friction. May be given several times.",
+        help="With --fmu: a value of the scenario exposed as a parameter, e.g. "
+             "interaction.friction=friction. May be given several times.",
     ),
     ground: str = typer.Option(
         "", "--ground", metavar="GROUND[:SOIL]",
-        help="Of --fmu with a robot: plane (hard), or a ground of the library [default: plane].",
+        help="With --fmu and a robot: plane (hard), or a ground of the library [default: plane].",
     ),
-    soil: str = typer.Option("", "--soil", help="Of --fmu with a robot: a soil for that ground."),
+    soil: str = typer.Option("", "--soil", help="With --fmu and a robot: a soil for that ground."),
     set_: list[str] = typer.Option(
-        [], "--set", "-s", metavar="PATH=VALUE", help="Of --fmu: change a value of the scenario."
+        [], "--set", "-s", metavar="PATH=VALUE", help="With --fmu: change a value of the scenario."
     ),
     out: Path = typer.Option(
         None, "--out", "-o",
-        help="Folder for the files [default: RUN/export, or ROBOT-urdf]; of --fmu the file.",
+        help="Folder for the files [default: RUN/export, or ROBOT-urdf]; with --fmu, the file.",
     ),
 ) -> None:  # fmt: skip
     """Write a run in the formats of other tools, or a rover as URDF or FMU.
@@ -73,12 +73,12 @@ def export(
         from marsyard.cli.export_fmu import write_fmu
 
         if formats:
-            raise InputError(f"--fmu: is of a rover, not of a run; leave out --{formats[0]}")
+            raise InputError(f"--fmu: exports a rover, not a run; leave out --{formats[0]}")
         print(write_fmu(run, out, inputs, parameter, ground, soil, set_))
         return
     if not formats:
         options = ", ".join(f"--{name}" for name in [*asked, "fmu"])
-        raise InputError(f"export: say what to write, at least one of {options}")
+        raise InputError(f"export: choose at least one of {options}")
     _refuse_what_was_not_run(run, formats)
     written = export_robot(run, out) if _is_robot(run, formats) else write(run, formats, out)
     for path in written:
@@ -111,7 +111,7 @@ def _refuse_what_was_not_run(run: str, formats: list[str]) -> None:
         return
     if run in library.names("rovers") and not only:
         raise InputError(
-            f"export: '{run}' is a robot, which has --urdf and --fmu alone; "
+            f"export: '{run}' is a robot, which can only be exported with --urdf and --fmu; "
             f"--{', --'.join(f for f in formats if f != 'urdf')} need the folder of a run"
         )
     if only and len(path.parts) > 1:

@@ -40,11 +40,13 @@ def _scenario(what: str, ground: str, soil: str, settings: dict[str, Any]) -> Sc
     is_robot = what in rovers or path.name == "robot.yaml" or (path / "robot.yaml").is_file()
     if is_robot:
         if soil and (":" in ground or ground in ("", "plane")):
-            raise InputError("--soil: give it with a --ground that is soft and names no soil yet")
+            raise InputError("--soil: needs a --ground of kind terrain that names no soil yet")
         place = f"{ground}:{soil}" if soil else ground or "plane"
         return base_scenario(what, place, {**RUN, **settings})
     if ground or soil:
-        raise InputError(f"--ground, --soil: go with a robot, and '{what}' is none of the library")
+        raise InputError(
+            f"--ground, --soil: need a robot, and '{what}' is not a rover of the library"
+        )
     if what in scenarios or path.suffix in (".yaml", ".yml") or path.exists():
         return load_scenario(what, settings)
     raise InputError(
@@ -59,7 +61,7 @@ def _parameters(texts: list[str]) -> dict[str, str]:
     named: dict[str, str] = {}
     for path, name in map(_parameter, texts):
         if path in named:
-            raise InputError(f"--parameter {path}: is given twice; a value has one name")
+            raise InputError(f"--parameter {path}: is given twice; a value can have only one name")
         named[path] = name
     return named
 

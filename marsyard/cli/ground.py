@@ -20,25 +20,29 @@ def ground(
         autocompletion=_complete.grounds,
     ),
     size: str = typer.Option(
-        "", help="Side of the square to show, e.g. 20m; or two, 30m,10m [default: 20m, or all]."
+        "", help="Size of the area shown, e.g. 20m for a square, or 30m,10m [default: 20m, or all]."
     ),
-    centre: str = typer.Option("", help="Its middle, e.g. 5m,-2m [default: the origin, or all]."),
-    spacing: str = typer.Option("", help="Of the grid, e.g. 2cm [default: 500 points a side]."),
+    centre: str = typer.Option(
+        "", help="Centre of the area, e.g. 5m,-2m [default: the origin, or all]."
+    ),
+    spacing: str = typer.Option(
+        "", help="Grid spacing, e.g. 2cm [default: 500 points along a side]."
+    ),
     grid: str = typer.Option(
-        "", "--grid", help="Spacing of the heights in a file that does not say, e.g. 1m."
+        "", "--grid", help="Spacing of the heights in a file that does not state it, e.g. 1m."
     ),
     seed: int = typer.Option(None, min=0, help="Seed of the terrain [default: its own]."),
     profile: str = typer.Option(
-        "", help="Line of the profile, x0,y0:x1,y1 [default: west to east]."
+        "", help="End points of the profile, x0,y0:x1,y1 [default: west to east]."
     ),
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for the pictures [default: runs/ground-NAME]."
     ),
-    view: bool = typer.Option(False, "--view", help="Then show it in 3D in the browser."),
-    port: int = typer.Option(8080, help="Port of the 3D view; 0 takes a free one."),
+    view: bool = typer.Option(False, "--view", help="Show it in 3D in the browser afterwards."),
+    port: int = typer.Option(8080, help="Port of the 3D view; 0: any free port."),
     host: str = typer.Option("127.0.0.1", help="Address of the 3D view."),
     no_browser: bool = typer.Option(
-        False, "--no-browser", help="Print the address of the view, and do not open it."
+        False, "--no-browser", help="Print the address of the view without opening it."
     ),
 ) -> None:
     """Look at a ground: map, slopes, profile, relief and roughness as pictures, and its numbers.
@@ -125,7 +129,7 @@ def _pair(text: str, option: str) -> tuple[float, float]:
     parts = text.split(",")
     if len(parts) != 2:
         raise InputError(
-            f"{option}: '{text}' must be two lengths with a comma between, e.g. 5m,-2m"
+            f"{option}: '{text}' must be two lengths separated by a comma, e.g. 5m,-2m"
         )
     x, y = (_length(part, option, positive=option == "--size") for part in parts)
     return x, y
@@ -148,7 +152,7 @@ def _with_grid(spec: Any, spacing: float) -> Any:
     from marsyard.errors import InputError
 
     if len(spec.layers) != 1 or spec.layers[0].kind != "file":
-        raise InputError("--grid: is for an elevation file; a YAML file says 'spacing' itself")
+        raise InputError("--grid: applies to elevation files; a YAML file has its own 'spacing'")
     return spec.model_copy(
         update={"layers": (spec.layers[0].model_copy(update={"spacing": spacing}),)}
     )

@@ -25,53 +25,56 @@ def identify(
         "model (a minute or so: every row is a run of a wheel in a rig).",
     ),
     free: str = typer.Option(
-        "", help="Parameters to find: c, phi, K, Ky, n, n1, n2, k (or k_c, k_phi), density, "
-        "exit, shear_share, and the model's own, with commas [default: what suits the "
-        "model].",
+        "", help="Parameters to fit, separated by commas: c, phi, K, Ky, n, n1, n2, k (or k_c, "
+                 "k_phi), density, exit, shear_share, and those of the model [default: depends on "
+                 "the model].",
     ),
     soil: str = typer.Option(
         "", help="Soil of the library, or a file, to start from [default: lunar_nominal].",
         autocompletion=_complete.soils,
     ),
-    fix: list[str] = typer.Option(None, help="Hold a parameter: --fix n=1.1 --fix c=200Pa."),
+    fix: list[str] = typer.Option(None, help="Fix a parameter: --fix n=1.1 --fix c=200Pa."),
     prior: list[str] = typer.Option(
-        None, help="What is known before, mean±sd: --prior phi=35±2deg (or 35+-2deg)."
+        None, help="Prior knowledge, mean±sd: --prior phi=35±2deg (or 35+-2deg)."
     ),
     error: list[str] = typer.Option(
-        None, help="Error of a quantity, its weight: --error pull=1N --error sinkage=1mm; 0 leaves "
-        "it out [default: the spread of the file or of repeated rows, else 1/20 of the range].",
+        None, help="Measurement error of a quantity, which sets its weight: --error pull=1N "
+                   "--error sinkage=1mm; 0 ignores the quantity [default: the spread in the file "
+                   "or of repeated rows, else 1/20 of the range].",
     ),
     wheel: str = typer.Option(
-        "", help="What the file does not say: radius=58mm,width=50mm,lug_height=0."
+        "", help="Dimensions the file does not give: radius=58mm,width=50mm,lug_height=0."
     ),
-    load: str = typer.Option("", help="Load of the wheel where the file does not say, e.g. 65N."),
+    load: str = typer.Option("", help="Load of the wheel where the file does not give it, e.g. "
+                                      "65N."),
     exit: str = typer.Option(
-        "", help="Exit rule and value, height:0.2 or angle:0 [default: searched for, rule height; "
-        "angle:0 for ding; what is assumed is said].",
+        "", help="Exit rule and value, height:0.2 or angle:0 [default: fitted with rule height; "
+                 "angle:0 for ding; assumptions are reported].",
     ),
     column: list[str] = typer.Option(
-        None, help="A column whose name is not understood: --column 'pull=Zugkraft [N]'.",
+        None, help="Assign a column whose name is not recognised: --column 'pull=Zugkraft [N]'.",
     ),
     where: list[str] = typer.Option(
-        None, help="Choose rows: --where wheel=A_smooth --where 'slip<0.5'."
+        None, help="Select rows: --where wheel=A_smooth --where 'slip<0.5'."
     ),
     robot: str = typer.Option(
-        None, help="Robot that a recording is of, a rover of the library or a file."
+        None, help="Robot of a recording: a rover of the library or a file."
     ),
     topic: list[str] = typer.Option(
         None, help="Topic of a recording: --topic 'wrench=/ft/{wheel}' --topic odom=/odometry.",
     ),
     slip: str = typer.Option(
-        "auto", help="Speed the file's slip is counted with: heading, travel, or auto."
+        "auto", help="Speed on which the file's slip is based: heading, travel, or auto."
     ),
-    window: str = typer.Option("1s", help="Time over which a log is averaged."),
+    window: str = typer.Option("1s", help="Averaging window of a log."),
     starts: int = typer.Option(
-        None, min=1, help="Searches, from different start values [default: 6; scm 2]."
+        None, min=1, help="Number of searches from different start values [default: 6; scm 2]."
     ),
-    bootstrap: int = typer.Option(0, min=0, help="Sets drawn anew for bootstrap intervals."),
+    bootstrap: int = typer.Option(0, min=0, help="Number of resampled data sets for bootstrap "
+                                                 "intervals."),
     seed: int = typer.Option(0, min=0, help="Seed of start values and bootstrap."),
     gravity: str = typer.Option(
-        "earth", help="For the weight of soil pushed aside: mars, moon, earth, or m/s².",
+        "earth", help="Gravity, for the weight of displaced soil: mars, moon, earth, or m/s².",
         autocompletion=_complete.worlds,
     ),
     jobs: int = JOBS,
@@ -87,8 +90,9 @@ def identify(
     …_sd, time_s. So "Fx_N", "drawbar pull (kN)", "sinkage_mm"; SI where no unit is said. Commas,
     semicolons, tabs; decimal comma; # comments. Other columns are ignored.
 
-    Prints values with 95 % intervals, errors before and after, and warnings about what the data
-    cannot tell; writes soil.yaml (to use at once), fit.json, points.csv, figures and report.html.
+    Prints values with 95 % intervals, errors before and after, and warnings about what the data do
+    not distinguish; writes soil.yaml (to use at once), fit.json, points.csv, figures and
+    report.html.
 
     \b
     Examples:

@@ -14,56 +14,61 @@ if TYPE_CHECKING:
     from marsyard.robot.importing import Plan
     from marsyard.robot.roles import Roles, Wish
 
-_PATTERNS = "Joint names or patterns, comma between"
+_PATTERNS = "Joint names or patterns, separated by commas"
 
 
 def import_robot(
     file: Path = typer.Argument(help="An MJCF (.xml) or URDF file; xacro has to be expanded."),
-    name: str = typer.Option("", help="Of the robot [default: the file's]."),
+    name: str = typer.Option("", help="Name of the robot [default: the file's]."),
     out: Path = typer.Option(None, "--out", "-o", help="Folder to write [default: ./NAME]."),
     wheels: str = typer.Option(
-        None, help=f"{_PATTERNS}, e.g. 'wheel_*' or 'FL=wheel_1,FR=wheel_2'; none for none."
+        None, help=f"{_PATTERNS}, e.g. 'wheel_*' or 'FL=wheel_1,FR=wheel_2'; 'none' for none."
     ),
     drives: str = typer.Option(None, help=f"{_PATTERNS}: driven joints."),
     steering: str = typer.Option(None, help=f"{_PATTERNS}: steering joints."),
-    passive: str = typer.Option(None, help=f"{_PATTERNS}: joints without motor."),
-    feet: str = typer.Option(None, help="Names or patterns of bodies that are set down."),
+    passive: str = typer.Option(None, help=f"{_PATTERNS}: passive joints, without motor."),
+    feet: str = typer.Option(None, help="Names or patterns of the bodies that are feet."),
     tracks: str = typer.Option(
         None, help="Rollers of each belt by joint, e.g. 'L=left_*,R=right_*'."
     ),
     keep: str = typer.Option(
-        None, help=f"{_PATTERNS}: joints that stay although they neither roll nor walk."
+        None, help=f"{_PATTERNS}: joints to keep although they neither roll nor walk."
     ),
     base: str = typer.Option(None, help="The body that carries the others."),
     forward: str = typer.Option(None, help="Where the front is in the file: +x, -x, +y, -y."),
     up: str = typer.Option(None, help="Where up is in the file: +z, -z, +y, -y, +x, -x."),
     stance: str = typer.Option(
         None,
-        help="Where joints count from, PATTERN=ANGLE with commas between, e.g. '*_thigh=45deg"
-        ",*_calf=-90deg', or keyframe for the file's first; gaits stand with all joints at zero.",
+        help="Reference pose from which joint angles are measured, PATTERN=ANGLE separated by "
+        "commas, e.g. '*_thigh=45deg,*_calf=-90deg', or keyframe for the file's first; gaits "
+        "stand with all joints at zero.",
     ),
     fixed: bool = typer.Option(
         None, "--fixed/--free", help="Whether the base is fixed to the world [default: guessed]."
     ),
     wheel_shape: str = typer.Option(None, help="sphere, disc, cylinder or torus, of all wheels."),
-    wheel_radius: str = typer.Option(None, help="Of all wheels, e.g. 12cm [default: measured]."),
-    wheel_width: str = typer.Option(None, help="Of all wheels, e.g. 8cm [default: measured]."),
+    wheel_radius: str = typer.Option(
+        None, help="Radius of all wheels, e.g. 12cm [default: measured from the shapes]."
+    ),
+    wheel_width: str = typer.Option(
+        None, help="Width of all wheels, e.g. 8cm [default: measured from the shapes]."
+    ),
     exit_: str = typer.Option(
-        None, "--exit", help="Where soil leaves the wheels, RULE:VALUE, e.g. height:1.0."
+        None, "--exit", help="Exit rule of the wheels, RULE:VALUE, e.g. height:1.0."
     ),
     collisions: str = typer.Option(
         "pieces",
-        help="Of meshes other than wheels: pieces (boxes and convex hulls near their surface), box "
-        "(one around each), mesh (its convex hull) or none.",
+        help="Collision shapes of meshes other than wheels: pieces (boxes and convex hulls near "
+        "their surface), box (one around each), mesh (its convex hull) or none.",
     ),
     repair_inertia: bool = typer.Option(
         False,
         "--repair-inertia",
-        help="Replace inertias that no body has by the nearest ones that a body can have.",
+        help="Replace physically impossible inertias by the nearest possible ones.",
     ),
     meshes: list[Path] = typer.Option([], help="A folder with the meshes; may be repeated."),
-    force: bool = typer.Option(False, "--force", help="Replace a robot's folder that exists."),
-    yes: bool = typer.Option(False, "--yes", "-y", help="Take the guesses without asking."),
+    force: bool = typer.Option(False, "--force", help="Overwrite an existing robot folder."),
+    yes: bool = typer.Option(False, "--yes", "-y", help="Accept the guesses without asking."),
 ) -> None:
     """Make a robot of any MJCF or URDF: guess wheels, feet, tracks, drives, steering and passive
     joints, show them, write a folder that runs in every scenario.
@@ -115,7 +120,7 @@ def import_robot(
                 found = plan()
                 _show(found)
     elif not yes:
-        typer.echo("no terminal to ask at: the guesses are taken as they are")
+        typer.echo("not a terminal: the guesses are accepted without asking")
     written = write_robot(found, folder, force)
     _next(found, _shown(written))
 
@@ -131,7 +136,9 @@ def edit(wish: Wish, roles: Roles, ask: Callable[[str], str]) -> None:
         "tracks": [f"{k}={r.joint}" for k, t in roles.tracks.items() for r in t.rollers if r.joint],
         "keep": roles.of("other"),
     }  # fmt: skip
-    typer.echo("names or patterns such as wheel_*, comma between; none for none; Enter keeps")
+    typer.echo(
+        "names or patterns such as wheel_*, separated by commas; 'none' for none; Enter keeps"
+    )
     for role, names in now.items():
         answer = _names(ask(f"{role} [{', '.join(names) or 'none'}]: ") or None)
         if answer is not None:
@@ -166,7 +173,7 @@ def _plain(name: str) -> str:
     from marsyard.errors import InputError
 
     if not name.strip() or any(c in name for c in "/\\:") or name in (".", ".."):
-        raise InputError(f"--name: '{name}' is no name; use letters, digits, - and _")
+        raise InputError(f"--name: '{name}' is not a valid name; use letters, digits, - and _")
     return name
 
 
@@ -252,4 +259,6 @@ def _next(plan: Plan, path: str) -> None:
             f"--set gait.modes.0.pattern={pattern} --set gait.modes.0.least_margin=0"
         )
     if plan.roles.of("legs"):
-        typer.echo("legs are limp until a scenario holds them: control: [{joints: legs, speed: 0}]")
+        typer.echo(
+            "the legs are free until a scenario drives them: control: [{joints: legs, speed: 0}]"
+        )

@@ -26,7 +26,7 @@ class Row(NamedTuple):
 _TOPICS = {
     "Rovers on soft ground": ("exomars", "eldorado2", "tracked/sand", "vehicle2001/sand",
                               "curiosity/ripple", "rashid/regolith", "yutu2"),
-    "Rovers over rocks, steps and hard slopes": ("curiosity", "rashid", "sojourner", "roburoc",
+    "Rovers on rocks, steps and hard slopes": ("curiosity", "rashid", "sojourner", "roburoc",
                                                  "tracked", "vehicle2001", "leg2001", "compliant"),
     "Walking, and walking on wheels": ("walker", "hylos", "marsokhod", "modes"),
     "Drives to a goal, teleoperation, learning": ("control", "teleop", "learning"),
@@ -40,13 +40,13 @@ _SOILS = {
     "snow": "Snow", "": "Others",
 }  # fmt: skip
 _LAWS = {
-    "soil": "Soft ground, under all bodies",
-    "wheel": "Soft ground, under wheels",
+    "soil": "Soft ground, all bodies",
+    "wheel": "Soft ground, wheels only",
     "hard": "Hard ground",
 }
 _REMARKS = {
     "soils": "all laws run on all of them; for those in brackets every number is published",
-    "laws": "in brackets the key of a scenario that picks one",
+    "laws": "in brackets the key of a scenario that selects the law",
 }
 
 
@@ -59,7 +59,7 @@ def list_(
     ),
     grep: str = typer.Option(
         "", "--grep", metavar="TEXT",
-        help="Only what has this text, or regular expression, in its name or title.",
+        help="Show only entries whose name or title matches this text or regular expression.",
     ),
 ) -> None:  # fmt: skip
     """List what is there, in groups, one line each; what a plug-in brings names its package.
@@ -97,7 +97,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text, re.IGNORECASE)
     except re.error as error:
-        raise InputError(f"--grep: '{text}' is no regular expression ({error})") from None
+        raise InputError(f"--grep: '{text}' is not a regular expression ({error})") from None
 
 
 def _text(row: Row) -> str:

@@ -20,32 +20,36 @@ def movie(
     gif: bool = typer.Option(False, "--gif", help="Write a GIF beside the MP4."),
     camera: str = typer.Option("follow", help="follow, fixed, orbit, wheel, side, top or front."),
     wheel: str = typer.Option(
-        None, metavar="NAME", help="Wheel of the close-up [default: front right]."
+        None, metavar="NAME", help="Wheel shown in the close-up [default: front right]."
     ),
     body: str = typer.Option(
-        None, metavar="NAME", help="Body to look at instead of the whole robot."
+        None, metavar="NAME", help="Body the camera looks at, instead of the whole robot."
     ),
     azimuth: str = typer.Option(
-        None, metavar="ANGLE", help="Direction of looking against the heading, e.g. 45deg."
+        None, metavar="ANGLE", help="Azimuth of the camera relative to the heading, e.g. 45deg."
     ),
     elevation: str = typer.Option(
-        None, metavar="ANGLE", help="Direction of looking against the horizontal, e.g. -20deg."
+        None, metavar="ANGLE", help="Elevation of the camera, e.g. -20deg."
     ),
     distance: str = typer.Option(None, metavar="LENGTH", help="Distance of the camera, e.g. 4m."),
     size: str = typer.Option("1280x720", help="Width x height, or 480p, 720p, 1080p."),
-    fps: float = typer.Option(25.0, help="Pictures a second."),
+    fps: float = typer.Option(25.0, help="Frames per second."),
     speed: float = typer.Option(
-        None, help="Times real time [default: so that the movie lasts at most 20 s]."
+        None,
+        help="Playback speed as a multiple of real time [default: so that the movie lasts "
+        "at most 20 s].",
     ),
-    start: str = typer.Option(None, metavar="TIME", help="Where it begins, e.g. 5s."),
-    end: str = typer.Option(None, metavar="TIME", help="Where it ends."),
+    start: str = typer.Option(None, metavar="TIME", help="Start time, e.g. 5s."),
+    end: str = typer.Option(None, metavar="TIME", help="End time."),
     frame: str = typer.Option(
-        None, metavar="TIME", help="Write one picture of that time instead [RUN/frame.png]."
+        None, metavar="TIME", help="Write a single frame at that time instead [RUN/frame.png]."
     ),
-    no_forces: bool = typer.Option(False, "--no-forces", help="No arrows of contact forces."),
-    force_scale: float = typer.Option(None, metavar="M/N", help="Length of the arrows per newton."),
-    colour: str = typer.Option("change", help="Of soft ground: change (of height) or soil."),
-    caption: str = typer.Option("", help="A line below the title [default: the scenario]."),
+    no_forces: bool = typer.Option(False, "--no-forces", help="Do not draw contact forces."),
+    force_scale: float = typer.Option(
+        None, metavar="M/N", help="Length of force arrows per newton."
+    ),
+    colour: str = typer.Option("change", help="Colour of soft ground: change (of height) or soil."),
+    caption: str = typer.Option("", help="Caption below the title [default: the scenario]."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bar."),
 ) -> None:
     """Film a run: MP4 (H.264) or GIF with contact forces, ruts and time, without a screen.

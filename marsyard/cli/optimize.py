@@ -36,7 +36,9 @@ def optimize(
     overwrite: bool = OVERWRITE,
     set_: list[str] = SET,
     dry: bool = typer.Option(
-        False, "--dry-run", help="Check the study and say what it would do; run nothing."
+        False,
+        "--dry-run",
+        help="Check the study and print what it would do, without running anything.",
     ),
     quiet: bool = QUIET,
 ) -> None:
@@ -48,9 +50,9 @@ def optimize(
     \b
       scenario: rashid/obstacle
       vary: {robot.design.wheel_radius: [8 cm, 13 cm], robot.design.mass: [8 kg, 14 kg]}
-      outputs: [{name: energy, of: energy_motors}, {name: way, of: position_base.x}]
-      objectives: [{minimise: energy}, {maximise: way}]
-      constraints: [{output: way, at_least: 0.5}]
+      outputs: [{name: energy, of: energy_motors}, {name: distance, of: position_base.x}]
+      objectives: [{minimise: energy}, {maximise: distance}]
+      constraints: [{output: distance, at_least: 0.5}]
       optimiser: {kind: nsga2, population: 24, evaluations: 240}
 
     The result is the Pareto front: candidates that cannot be better in one objective without being
@@ -89,7 +91,7 @@ def optimize(
             )  # fmt: skip
     except Interrupted as stopped:
         call = again("optimize", study, out, scheduler, set_)
-        print(f"stopped: {stopped}; go on with: {call}", file=sys.stderr)
+        print(f"stopped: {stopped}; continue with: {call}", file=sys.stderr)
         sys.exit(130)
     _print(found)
     if not found.front:
@@ -128,7 +130,7 @@ def _print(found: Optimized) -> None:
         say("no candidate is feasible:", style="bold red")
     if found.infeasible:
         many = f"{len(found.infeasible)} of {len(found.candidates)}"
-        say(f"{many} candidates are not feasible; what stands most often against them:")
+        say(f"{many} candidates are not feasible; most frequent reasons:")
         for reason, members in grouped(found.infeasible)[:5]:
             say(f"  {len(members)} × {reason}; e.g. {found.words(members[0])}")
     if found.nearest is not None:

@@ -13,7 +13,7 @@ def report(
         None,
         "--figures",
         metavar="FORMAT",
-        help="Also write every figure as a file, for papers: png, svg or pdf.",
+        help="Also write every figure as a file for papers: png, svg or pdf.",
     ),
     open_report: bool = typer.Option(False, "--open", help="Open the report in the browser."),
 ) -> None:

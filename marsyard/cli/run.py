@@ -18,7 +18,7 @@ _LINE_PERIOD = 10.0
 
 def run(
     scenario: str = typer.Argument(
-        help="Name of a scenario (see `marsyard list`), a YAML file, or a run folder to run again.",
+        help="Name of a scenario (see `marsyard list`), a YAML file, or a run folder to repeat.",
         autocompletion=_complete.scenarios,
     ),
     set_: list[str] = typer.Option(
@@ -41,42 +41,49 @@ def run(
         help="A command sequence (YAML) in place of the scenario's drive.",
     ),  # fmt: skip
     no_study: bool = typer.Option(
-        False, "--no-study", help="Run the scenario itself, not the study it stands for."
+        False, "--no-study", help="Run the scenario itself, not its study."
     ),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bar, only the checks."),
+    quiet: bool = typer.Option(
+        False, "--quiet", "-q", help="Print only the checks, no progress bar."
+    ),
     live: bool = typer.Option(
-        False, "--live", help="Watch and steer the run in the browser; then its replay, to ctrl-c."
+        False,
+        "--live",
+        help="Watch and control the run in the browser, then its replay until ctrl-c.",
     ),
-    port: int = typer.Option(8080, help="Port of the live view; 0 takes a free one."),
+    port: int = typer.Option(8080, help="Port of the live view; 0: any free port."),
     host: str = typer.Option(
         "127.0.0.1",
-        help="Address of the live view; 0.0.0.0: from other machines, too.",
+        help="Address the live view listens on; 0.0.0.0 accepts other machines as well.",
     ),
     token: str = typer.Option(None, help="Token in the printed address [default: a random one]."),
     speed: str = typer.Option(
-        "1", metavar="X", help="Of the live view at first, in times real time, or max."
+        "1", metavar="X", help="Initial speed of the live view as a multiple of real time, or max."
     ),
-    wait: bool = typer.Option(False, "--wait", help="Start once a browser shows the page."),
+    wait: bool = typer.Option(False, "--wait", help="Wait until a browser shows the page."),
     open_report: bool = typer.Option(
-        False, "--open", help="Open the report in the browser when the run is done."
+        False, "--open", help="Open the report in the browser after the run."
     ),
     figures: str = typer.Option(
         None,
         "--figures",
         metavar="FORMAT",
-        help="Also write every figure of the report as a file, for papers: png, svg or pdf.",
+        help="Also write every figure of the report as a file for papers: png, svg or pdf.",
     ),  # fmt: skip
     no_browser: bool = typer.Option(
-        False, "--no-browser", help="Print the address of the live view, and do not open it."
+        False, "--no-browser", help="Print the address of the live view without opening it."
     ),
     check_convergence: bool = typer.Option(
         False,
         "--check-convergence",
-        help="Run again with half the spacing of the grid and with half the step, and say how far "
-        "checks and headline numbers move.",
+        help="Repeat the run with half the grid spacing and with half the step, and report how "
+        "far checks and headline numbers change.",
     ),
     yes: bool = typer.Option(
-        False, "--yes", "-y", help="Run also what would take longer than a day or most of memory."
+        False,
+        "--yes",
+        "-y",
+        help="Run even if it would take more than a day or most of the memory.",
     ),
 ) -> None:
     """Run a scenario: progress bar, then results.nc and report.html in a folder.
@@ -143,7 +150,7 @@ def _keep(watched: Any) -> None:
     import contextlib
 
     with contextlib.suppress(KeyboardInterrupt):
-        print(f"replay: {watched.url}  (press ctrl-c to end)", flush=True)
+        print(f"replay: {watched.url}  (press ctrl-c to stop)", flush=True)
         watched.wait()
 
 
@@ -174,7 +181,7 @@ def _print(result: Any) -> None:
     )
     failed = int(result.data.unconverged.sum())
     if failed:
-        console.print(f"{failed} steps whose contact problem did not converge", style="bold red")
+        console.print(f"{failed} steps with an unconverged contact problem", style="bold red")
     if result.stopped:
         console.print(result.stopped, style="bold red", highlight=False)
     _print_judgement(console, result)
@@ -242,7 +249,7 @@ def _print_study(result: Any) -> None:
     )
     stopped = sum(o.stopped is not None for o in outcomes)
     if stopped:
-        console.print(f"{stopped} of the runs diverged and stopped", style="bold red")
+        console.print(f"{stopped} runs diverged and were stopped", style="bold red")
     failed = sum(o.unconverged > 0 for o in outcomes)
     if failed:
         console.print(f"{failed} runs had steps that did not converge", style="bold red")
@@ -283,7 +290,7 @@ class _Bar:
 
     def count_kernels(self, kernel: str, done: int, total: int) -> None:
         # the last one binds all others, while processes of their own compile what it calls
-        what = f"compiling: {kernel}" if done < total else "compiling in other processes"
+        what = f"compiling: {kernel}" if done < total else "compiling in background processes"
         if self._console.is_terminal:
             self._show(done, total, what, "kernels")
         elif monotonic() - self._told > _LINE_PERIOD:

@@ -13,17 +13,17 @@ from marsyard.cli import _complete
 def show(
     name: str = typer.Argument(
         "",
-        help="Name of a scenario, rover, soil or ground, or the file of a scenario or robot.",
+        help="Name of a scenario, rover, soil or ground, or a file of a scenario or robot.",
         autocompletion=_complete.entries,
     ),
     schema: bool = typer.Option(
-        False, "--schema", help="Print the JSON schema of scenario files (for editors) instead."
+        False, "--schema", help="Print the JSON schema of scenario files (for editors)."
     ),
     everything: bool = typer.Option(
-        False, "--all", help="Of a scenario every key, also those that have their defaults."
+        False, "--all", help="Show every key of a scenario, including those at their defaults."
     ),
     plot: str = typer.Option(
-        "", "--plot", help="Draw a soil's curves among those of all soils into this PNG file."
+        "", "--plot", help="Draw the curves of a soil among those of all soils, as a PNG file."
     ),
 ) -> None:
     """What a scenario, rover, soil or ground is: description, numbers, sources.
@@ -45,7 +45,9 @@ def show(
         typer.echo(json.dumps(Scenario.model_json_schema(), indent=2))
         return
     if plot and name not in library.names("soils"):
-        raise InputError(f"show: --plot draws soils only; {suggest(name, library.names('soils'))}")
+        raise InputError(
+            f"show: --plot applies to soils only; {suggest(name, library.names('soils'))}"
+        )
     for kind in ("rovers", "soils"):
         if name in library.names(kind):
             _show_entry(kind, name, library.read_yaml(library.path_of(kind, name)))
@@ -61,7 +63,7 @@ def show(
         return
     names = [n for kind in library.KINDS for n in library.names(kind)]
     if name not in names and not name.endswith((".yaml", ".yml")):
-        raise InputError(f"show: nothing is called '{name}'; {suggest(name, names)}")
+        raise InputError(f"show: unknown name '{name}'; {suggest(name, names)}")
     _show_scenario(name, everything)
 
 
@@ -75,7 +77,7 @@ def _show_scenario(name: str, everything: bool) -> None:
     rest = scenario.model_copy(update={"description": "", "title": "", "sources": ()})
     said = ("title:", "description:", "sources:")
     lines = [t for t in dump(rest, everything).splitlines() if not t.startswith(said)]
-    left_out = "" if everything else ", without what has its default (--all shows that too)"
+    left_out = "" if everything else ", without keys at their defaults (--all shows them)"
     typer.echo(f"as read (SI){left_out}:\n")
     typer.echo("\n".join("  " + line for line in lines))
 
@@ -163,7 +165,7 @@ def _robot_data(path: Path) -> dict[str, Any]:
     joints = [j.name for j in spec.joints if j.name]
     return {
         "title": f"{len(spec.bodies) - 1} bodies, {len(joints)} joints: {', '.join(joints)}",
-        "description": f"A model without roles; give them by: marsyard import {path}",
+        "description": f"A model without roles; assign them with: marsyard import {path}",
     }
 
 

@@ -36,7 +36,9 @@ def sweep(
     overwrite: bool = OVERWRITE,
     set_: list[str] = SET,
     dry: bool = typer.Option(
-        False, "--dry-run", help="Check the study and list its first points; run nothing."
+        False,
+        "--dry-run",
+        help="Check the study and list its first points, without running anything.",
     ),
     zarr: bool = typer.Option(False, "--zarr", help="Write sweep.zarr instead of sweep.nc."),
     quiet: bool = QUIET,
@@ -55,7 +57,7 @@ def sweep(
     doing anything twice. A run that fails is recorded with its reason and stops nothing. Results
     are one labelled data set, sweep.nc, the same bit for bit on any number of workers.
 
-    Exit code 0; 1 if no run went to its end, 2 for wrong input, 130 if stopped by ctrl-c.
+    Exit code 0; 1 if no run completed, 2 for wrong input, 130 if stopped by ctrl-c.
 
     \b
     Examples:
@@ -84,7 +86,7 @@ def sweep(
             )  # fmt: skip
     except Interrupted as stopped:
         call = again("sweep", study, out, scheduler, set_)
-        print(f"stopped: {stopped}; go on with: {call}", file=sys.stderr)
+        print(f"stopped: {stopped}; continue with: {call}", file=sys.stderr)
         sys.exit(130)
     _print(found)
     if len(found.failures) == len(found.outcomes):

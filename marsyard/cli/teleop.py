@@ -25,19 +25,21 @@ SCRIPTS = ("slalom",)
 
 def teleop(
     scenario: str = typer.Argument(
-        SCENARIO, help="What you believe the world to be: a scenario with a drive, or its file.",
+        SCENARIO, help="The world as the operator believes it to be: a scenario with a drive, or "
+                       "its file.",
         autocompletion=_complete.scenarios,
     ),
     delay: str = typer.Option(
         None, metavar="TIME", help="Round trip, e.g. 2.6s [default: that of --link]."
     ),
     jitter: str = typer.Option(
-        None, metavar="TIME", help="Mean of what each way takes longer at random, e.g. 100ms."
+        None, metavar="TIME", help="Mean one-way jitter, e.g. 100ms."
     ),
     loss: str = typer.Option(
-        None, metavar="SHARE", help="Of messages that are lost on each way, e.g. 5%."
+        None, metavar="SHARE", help="Share of messages lost in each direction, e.g. 5%."
     ),
-    bandwidth: str = typer.Option(None, metavar="RATE", help="Of each way, e.g. 2kbit/s."),
+    bandwidth: str = typer.Option(None, metavar="RATE", help="Data rate in each direction, e.g. "
+                                                             "2kbit/s."),
     link: str = typer.Option(
         None, metavar="NAME|FILE",
         help="local, moon, moon_south_pole, mars_near, mars_far, or a YAML file with preset, up, "
@@ -45,34 +47,35 @@ def teleop(
     ),
     truth: list[str] = typer.Option(
         [], metavar="same|SCENARIO|PATH=VALUE",
-        help="What the world really is: the same, another scenario, or with values changed "
-        "[default: looser soil and rougher ground, drawn from --seed].",
+        help="The true world: the same scenario, another one, or changed values [default: looser "
+             "soil and rougher ground, drawn from --seed].",
     ),
     set_: list[str] = typer.Option(
-        [], "--set", "-s", metavar="PATH=VALUE", help="Change a value of the scenario, and of the "
-        "truth. May be given several times.",
+        [], "--set", "-s", metavar="PATH=VALUE", help="Change a value of the scenario and of the "
+                                                      "true world. May be given several times.",
         autocompletion=_complete.settings,
     ),
-    seed: int = typer.Option(0, min=0, help="Of the link's luck and of the truth."),
+    seed: int = typer.Option(0, min=0, help="Seed of the link's random losses and of the true "
+                                            "world."),
     script: str = typer.Option(
-        None, metavar="NAME", help="No page: a script drives. slalom: with predictor, by move and "
-        "wait, and naively, compared.",
+        None, metavar="NAME", help="Drive by a script, without a page. slalom: compares driving "
+                                   "with the predictor, by move and wait, and naively.",
     ),
     edit: bool = typer.Option(
-        False, "--edit", help="Begin in the editor: change the scenario's ground, rover and soil, "
-        "then drive there.",
+        False, "--edit", help="Start in the editor: change the scenario's ground, rover and soil, "
+                              "then drive there.",
     ),
-    runs: int = typer.Option(60, min=1, help="Of a validation at the page."),
-    port: int = typer.Option(8080, help="Port of the page; 0 takes a free one."),
+    runs: int = typer.Option(60, min=1, help="Number of runs of a validation from the page."),
+    port: int = typer.Option(8080, help="Port of the page; 0: any free port."),
     host: str = typer.Option(
         "127.0.0.1", help="Address of the page; 0.0.0.0: from other machines, too."
     ),
     token: str = typer.Option(None, help="Token in the printed address [default: a random one]."),
     no_browser: bool = typer.Option(
-        False, "--no-browser", help="Print the address, and do not open the page in the browser."
+        False, "--no-browser", help="Print the address without opening the page in the browser."
     ),
     out: Path = typer.Option(
-        None, "--out", "-o", help="Folder for what is recorded [default: runs/SCENARIO-session]."
+        None, "--out", "-o", help="Folder for the recordings [default: runs/SCENARIO-session]."
     ),
 ) -> None:  # fmt: skip
     """Drive a rover under delay: by keyboard, gamepad, stick, goals by clicks, and sequences.
@@ -98,7 +101,7 @@ def teleop(
     from marsyard.scenario import parse_setting
 
     if edit and script is not None:
-        raise InputError("--edit: a script drives without a page; leave one of both out")
+        raise InputError("--edit: a script drives without a page; remove one of the two options")
     settings = dict(parse_setting(text) for text in set_)
     ways = link_of(link, delay, jitter, loss, bandwidth, seed)
     if script is not None:
@@ -196,7 +199,9 @@ def _truth(given: list[str]) -> tuple[str | None, dict[str, Any] | None]:
     changes = [text for text in given if "=" in text]
     names = [text for text in given if "=" not in text]
     if len(names) > 1:
-        raise InputError(f"--truth: '{names[0]}' and '{names[1]}' are two worlds; give one")
+        raise InputError(
+            f"--truth: '{names[0]}' and '{names[1]}' are two different worlds; give only one"
+        )
     other = names[0] if names and names[0] != "same" else None
     drawn = not changes and (not given or other is not None)
     return other, None if drawn else dict(parse_setting(t, "--truth") for t in changes)
@@ -243,7 +248,7 @@ def _drive(
         try:
             if true is not None:
                 trip = f"round trip {ways.round_trip:.3g} s"
-                print(f"{trip}; both worlds are being built …", flush=True)
+                print(f"{trip}; building both worlds …", flush=True)
                 session = Teleoperation(
                     believed, true, ways, process=True, folder=folder, seed=seed
                 )
@@ -251,7 +256,7 @@ def _drive(
                 session, host, port, token=token, worlds=worlds,
                 validate=validator(here, runs),
             )  # fmt: skip
-            print(f"teleoperation: {desk.url}  (press ctrl-c to end)", flush=True)
+            print(f"teleoperation: {desk.url}  (press ctrl-c to stop)", flush=True)
             if browser:
                 open_page(desk.url)
             if session is not None:

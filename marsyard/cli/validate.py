@@ -27,18 +27,18 @@ def validate(
         autocompletion=_complete.ground_and_soil,
     ),
     scenario: str = typer.Option(
-        "", "--scenario", help="Rover, ground and settings from this scenario instead.",
+        "", "--scenario", help="Take rover, ground and settings from this scenario instead.",
         autocompletion=_complete.scenarios,
     ),
     soil: Path = typer.Option(
         None, "--soil", "--uncertain", metavar="FILE",
-        help="YAML file of what is uncertain [default: start pose, soil and roughness].",
+        help="YAML file of the uncertain values [default: start pose, soil and roughness].",
     ),
     limits: Path = typer.Option(
-        None, "--limits", metavar="FILE", help="YAML file of limits [default: the usual ones]."
+        None, "--limits", metavar="FILE", help="YAML file of limits [default: built-in limits]."
     ),
     n: int = typer.Option(200, "-n", "--runs", metavar="N", help="Number of runs."),
-    seed: int = typer.Option(None, help="Of the samples [default: that of --soil, or 0]."),
+    seed: int = typer.Option(None, help="Seed of the samples [default: that of --soil, or 0]."),
     jobs: int = typer.Option(
         None, "--jobs", "-j", "--workers", min=1, metavar="N",
         help="Processes for the runs [default: one per core].",
@@ -49,11 +49,12 @@ def validate(
         "times.",
         autocompletion=_complete.settings,
     ),
-    strict: bool = typer.Option(False, "--strict", help="Take caution for no-go."),
+    strict: bool = typer.Option(False, "--strict", help="Treat caution as no-go."),
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for the results [default: runs/validate-SEQUENCE]."
     ),
-    json_: bool = typer.Option(False, "--json", help="Print verdicts as JSON, and no tables."),
+    json_: bool = typer.Option(False, "--json", help="Print the verdicts as JSON instead of "
+                                                     "tables."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bar."),
 ) -> None:  # fmt: skip
     """Simulate a sequence over uncertain soil, start pose and roughness, and judge every command.
@@ -96,7 +97,9 @@ def _base(robot: str, ground: str, scenario: str, settings: dict[str, Any]) -> A
 
     if scenario:
         if robot or ground:
-            raise InputError("--scenario: has robot and ground; leave out --robot and --ground")
+            raise InputError(
+                "--scenario: already defines robot and ground; leave out --robot and --ground"
+            )
         return load_scenario(scenario, settings)
     if not robot:
         raise InputError("--robot: give a robot (see `marsyard list rovers`), or a --scenario")
@@ -134,7 +137,7 @@ def _print(found: Validation, as_json: bool) -> None:
     )
     if found.stopped:
         asked = int(found.data.attrs["asked"])
-        say(f"stopped: judged by {j.runs} of {asked} runs, so that intervals are wider",
+        say(f"stopped: evaluated on {j.runs} of {asked} runs, so intervals are wider",
             style="yellow")  # fmt: skip
     colour = {"go": "bold green", "caution": "bold yellow", "no-go": "bold red"}[j.verdict]
     say(f"{j.verdict.upper()}: {j.why}", style=colour)
@@ -184,7 +187,7 @@ class _Bar:
         if self._asked:
             raise KeyboardInterrupt
         self._asked = True
-        self._console.print("ending the runs; what is done is judged …", highlight=False)
+        self._console.print("stopping the runs; the finished ones are evaluated …", highlight=False)
 
     def __enter__(self) -> _Bar:
         import signal

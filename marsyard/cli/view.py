@@ -15,21 +15,19 @@ if TYPE_CHECKING:
 
 def view(
     run: Path = typer.Argument(
-        help="A run folder, e.g. runs/rt0448-test-1, or a recording of ROS 2 (.mcap, or a "
-        "folder of ros2 bag).",
+        help="A run folder, e.g. runs/rt0448-test-1, or a ROS 2 recording (.mcap, or a ros2 bag "
+        "folder).",
         autocompletion=_complete.runs,
     ),
-    port: int = typer.Option(8080, help="Port of the page; 0 takes a free one."),
+    port: int = typer.Option(8080, help="Port of the page; 0: any free port."),
     host: str = typer.Option(
-        "127.0.0.1", help="Address to listen on; 0.0.0.0: from other machines, too."
+        "127.0.0.1", help="Address to listen on; 0.0.0.0 accepts other machines as well."
     ),
     token: str = typer.Option(None, help="Token in the printed address [default: a random one]."),
     no_browser: bool = typer.Option(
-        False, "--no-browser", help="Print the address, and do not open the page in the browser."
+        False, "--no-browser", help="Print the address without opening the page in the browser."
     ),
-    robot: str = typer.Option(
-        None, help="Robot that a recording is of [default: as the file says]."
-    ),
+    robot: str = typer.Option(None, help="Robot of a recording [default: named in the file]."),
     topic: list[str] = typer.Option(
         None, help="Topic of a recording, e.g. --topic odom=/rover/odometry."
     ),
@@ -58,7 +56,7 @@ def _run(run: Path, robot: str | None) -> Scene:
 
     open_results(run).close()
     if robot is not None:
-        raise InputError("--robot: is for recordings (.mcap); a run knows its robot")
+        raise InputError("--robot: applies to recordings (.mcap); a run stores its robot")
     scenario = load_scenario(run / "scenario.yaml")
     return open_scene(run, make_surfaces(scenario))
 

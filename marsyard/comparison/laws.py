@@ -55,7 +55,7 @@ def _made(kind: str) -> dict[str, Law]:
 
 #: law → changes of a scenario's data
 LAWS: dict[str, Law] = {
-    "as_is": Law("the scenario as it stands"),
+    "as_is": Law("the unchanged scenario"),
     **{name: law for kind in about.KINDS for name, law in _made(kind).items()},
 }
 
@@ -104,10 +104,10 @@ def variants_of(
 def check_names(names: list[str], field: str, known: Iterable[str]) -> None:
     """There is something to compare, and each thing once."""
     if not names:
-        raise InputError(f"{field}: nothing to compare; give some of {', '.join(known)}")
+        raise InputError(f"{field}: nothing to compare; choose from {', '.join(known)}")
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"{field}: '{name}' stands twice; names must differ")
+            raise InputError(f"{field}: '{name}' appears twice; names must differ")
 
 
 def parse_variant(text: str, known: Iterable[str] | None = None) -> Variant:

@@ -45,18 +45,19 @@ def read_points(
     """The rows to compare a study with, or one sentence why there are none."""
     paths = [] if study is None else list(study.driven)
     if not any(p.rsplit(".", 1)[-1] in ("slip", "slip_ratio") for p in paths):
-        have = f"varies {', '.join(paths)}" if paths else "is no study"
-        raise InputError(f"data: measured wheels need a study of slip, and the scenario {have}")
+        have = f"varies {', '.join(paths)}" if paths else "is not a study"
+        raise InputError(f"data: measured wheels need a study of slip, but the scenario {have}")
     assert study is not None
     data = file
     if not isinstance(data, WheelData):
         data = read_wheel_data(data, wheel=wheel, load=load, where=where)
     straight = np.abs(data.slip_angle) < STRAIGHT
     if not straight.any():
-        raise InputError(f"data: no row of {data.name} goes straight on, and the study does")
+        raise InputError(f"data: {data.name} has no rows without slip angle, as the study requires")
     if not any(quantity_of_output(o.of) in data.quantities for o in study.outputs):
         raise InputError(
-            f"data: {data.name} has {', '.join(data.quantities)}, and the study takes none of them"
+            f"data: {data.name} has {', '.join(data.quantities)}, none of which is an output of "
+            f"the study"
         )
     rows = {k: getattr(data, k)[straight] for k in ("radius", "width", "lug_height", "load")}
     return replace(

@@ -219,11 +219,11 @@ def _cost_words(result: ModeComparison) -> str:
     """Which mode costs less, over the slopes that at least two climb."""
     tops = sorted((m.climbs for m in result.limits if m.climbs is not None), reverse=True)
     if len(tops) < 2:
-        return "only one climbs, so that costs are not compared" if tops else "none climbs"
+        return "only one mode climbs, so costs are not compared" if tops else "no mode climbs"
     common = tops[1]
     pieces = [c for c in result.cheapest if c.start < common - 1e-9]
     if not pieces:
-        return "no two climb the same slopes"
+        return "no two modes climb the same slopes"
     if len({c.mode for c in pieces}) == 1:
         return f"{pieces[0].mode} costs less wherever both climb"
     if len(pieces) == 2:

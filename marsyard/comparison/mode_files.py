@@ -33,13 +33,13 @@ _MARKS = ("o", "s", "^", "D", "v", "P")
 #: what a metre costs, from the bottom up: field, name, colour
 PARTS = (
     ("lifting", "lifting", "#2b5fc0"),
-    ("compaction", "compaction of soil", "#d55e00"),
-    ("shear", "shear and slip in soil", "#b8860b"),
-    ("soil_rest", "soil, rest", "#c9a77c"),
-    ("rest", "friction, damping, rest", "#8e5bb5"),
+    ("compaction", "soil compaction", "#d55e00"),
+    ("shear", "soil shear and slip", "#b8860b"),
+    ("soil_rest", "other soil work", "#c9a77c"),
+    ("rest", "friction, damping, other", "#8e5bb5"),
     ("braking", "returned to motors", "#9aa3ab"),
-    ("copper", "lost in copper", "#444444"),
-    ("gear", "lost in gear", "#7d8790"),
+    ("copper", "copper loss", "#444444"),
+    ("gear", "gear loss", "#7d8790"),
 )
 #: columns of the tables: field, heading, factor from SI, digits
 COLUMNS = (
@@ -54,8 +54,8 @@ COLUMNS = (
     ("margin", "stability margin [mm]", 1e3, 3),
 )
 _UNITS = {
-    "slope": "rad", "speed": "m/s", "still": "m/s", "made_good": "m", "power": "W", "margin": "m",
-    "sinkage": "m", "mechanical": "J/m", "electrical": "J/m", "wall_time": "s",
+    "slope": "rad", "speed": "m/s", "still": "m/s", "net_displacement": "m", "power": "W",
+    "margin": "m", "sinkage": "m", "mechanical": "J/m", "electrical": "J/m", "wall_time": "s",
     **{name: "J/m" for name, _, _ in PARTS},
 }  # fmt: skip
 
@@ -67,11 +67,11 @@ def write_modes(folder: Path, result: ModeComparison) -> Path:
     write_table(folder / "compare.csv", result)
     figures = [
         FigureFile(
-            "Modes against the slope", result.words,
+            "Modes over slope", result.words,
             save_png(draw_modes(result), folder / "figures" / "01-modes.png", 130),
         ),
         FigureFile(
-            "Where the energy goes", "Shares of the energy of a metre, on slopes that are climbed.",
+            "Energy budget", "Shares of the energy per metre, on slopes that are climbed.",
             save_png(draw_parts(result), folder / "figures" / "02-parts.png", 130),
         ),
     ]  # fmt: skip
@@ -180,16 +180,16 @@ def draw_modes(result: ModeComparison) -> Canvas:
         panels[1].plot(x, [1e3 * r.speed for r in rows], label=variant.name, **look)
         panels[2].plot(x, [100 * r.slip for r in rows], label=variant.name, **look)
         lost = [r for r in result.of(variant.name) if not r.climbs and math.isfinite(r.slip)]
-        ways = [100 * min(r.slip, 1.2) for r in lost]
+        shares = [100 * min(r.slip, 1.2) for r in lost]
         at = [math.degrees(r.slope) for r in lost]
-        panels[2].plot(at, ways, "x", color=look["color"], markersize=5)
+        panels[2].plot(at, shares, "x", color=look["color"], markersize=5)
         _mark_limit(panels, result, variant.name, look["color"])
     _mark_crossings(panels[0], result)
     panels[0].set_yscale("log")
-    panels[0].set_ylabel(f"{result.basis} energy\nby distance [J/m]", fontsize=FONT)
+    panels[0].set_ylabel(f"{result.basis} energy\nper metre [J/m]", fontsize=FONT)
     panels[1].set_ylabel("speed up the\nslope [mm/s]", fontsize=FONT)
     panels[2].set_ylabel("slip [%]", fontsize=FONT)
-    panels[2].set_xlabel("slope [°]    (× does not climb; dotted: steepest slope climbed)",
+    panels[2].set_xlabel("slope [°]    (×: does not climb; dotted: steepest slope climbed)",
                          fontsize=FONT)  # fmt: skip
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
@@ -232,7 +232,7 @@ def _mark_crossings(ax: Any, result: ModeComparison) -> None:
 def draw_parts(result: ModeComparison) -> Canvas:
     """Where the energy of a metre goes, as shares, stacked; a panel per mode."""
     shown = [v for v in result.modes if any(r.climbs for r in result.of(v.name))]
-    title = f"Where the {result.basis} energy of a metre goes"
+    title = f"Budget of the {result.basis} energy per metre"
     canvas, panels = sheet(title, [2.2] * max(len(shown), 1))
     for ax, variant in zip(panels, shown, strict=False):
         rows = [r for r in result.of(variant.name) if r.climbs]
@@ -285,8 +285,9 @@ def _page(folder: Path, result: ModeComparison, figures: list[FigureFile]) -> Pa
     cards += [(f"{result.basis} cost equal", f"{math.degrees(s):.1f}°") for s in result.crossings]
     runs = joined(*(headed(v.name, table(*table_of(result, v.name), 0)) for v in result.modes))
     rules = pairs([
-        ("climbs if", f"in the later half of the run it makes {100 * result.info['least']:.0f} % "
-         "of its planned speed, does not tip over and the run goes through"),
+        ("climbs if", f"in the second half of the run it reaches "
+                      f"{100 * result.info['least']:.0f} % "
+         "of its planned speed, does not tip over and completes the run"),
         ("steepest slope known to", f"{math.degrees(result.info['tolerance']):.2g}°"),
         *((f"mode {v.name}", _mode_text(v.mode, {**v.fields, **v.settings}))
           for v in result.modes),

@@ -5,7 +5,7 @@ direction of travel e (the heading on the slope, turned as the mode says) and th
 
     speed        displacement of the base along e by the length of the span            [m/s]
     slip         1 − speed/v₀
-    energy       mechanical and electrical, by the distance made good along e          [J/m]
+    energy       mechanical and electrical, by the net displacement along e          [J/m]
                  (`results.energy`), and by cause
     still        the same speed in the later half of the span
 
@@ -36,7 +36,7 @@ _CYCLE = STATES.index("cycle")
 class Row:
     """One run: a mode on a slope [rad]; SI, NaN where nothing is known.
 
-    `why` says why it does not climb. Energies are by distance made good [J/m].
+    `why` says why it does not climb. Energies are by net displacement [J/m].
     """
 
     mode: str
@@ -46,7 +46,7 @@ class Row:
     speed: float = math.nan
     still: float = math.nan
     slip: float = math.nan
-    made_good: float = math.nan
+    net_displacement: float = math.nan
     power: float = math.nan
     mechanical: float = math.nan
     electrical: float = math.nan
@@ -115,8 +115,9 @@ def measure(
     ends = cycle_ends(ds)
     if len(ends) < 3:
         raise InputError(
-            f"{name}: only {len(ends)} cycles end within the run, at least 3 must; make "
-            "run.duration longer"
+            f"{name}: only {len(ends)} cycles end within the run, but at least 3 are needed; "
+            f"increase run.duration"
+            ""
         )
     speed, turn = planned(mode)
     along = direction(slope, uphill, heading + turn)
@@ -126,13 +127,14 @@ def measure(
     base = ds["position_base"].transpose("time", "axis").values
     still = float((base[last] - base[middle]) @ along / (time[last] - time[middle]))
     why = _fails(ds, slope, uphill, still, speed, least)
-    d = account.made_good if account.made_good > 1e-3 else math.nan
+    d = account.net_displacement if account.net_displacement > 1e-3 else math.nan
     by = {k: v / d for k, v in account.causes.items()}
     total = account.total
     return Row(
         name, slope, not why, why,
-        speed=account.made_good / account.duration, still=still,
-        slip=1 - account.made_good / account.duration / speed, made_good=account.made_good,
+        speed=account.net_displacement / account.duration, still=still,
+        slip=1 - account.net_displacement / account.duration / speed,
+        net_displacement=account.net_displacement,
         power=account.drawn / account.duration,
         mechanical=account.mechanical / d, electrical=account.electrical / d,
         cost_of_transport=account.drawn / d / account.weight if account.weight else math.nan,

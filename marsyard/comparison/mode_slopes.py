@@ -30,12 +30,12 @@ def parse_slopes(given: str | Sequence[Any]) -> list[float]:
     elif len(parts) == 1:
         slopes = sorted({_angle(p.strip(), text) for p in text.split(",")})
     else:
-        raise InputError(f"slopes: '{text}' must be start:stop:step or numbers with commas")
+        raise InputError(f"slopes: '{text}' must be start:stop:step or numbers separated by commas")
     for slope in slopes:
         if not 0 <= slope < math.pi / 2:
             shown = f"{math.degrees(slope):g}"
             raise InputError(
-                f"slopes: {shown}° is no slope to climb; from 0 to below 90° it must be"
+                f"slopes: {shown}° is not a valid slope; it must be at least 0 and below 90°"
             )
     return slopes
 
@@ -51,7 +51,7 @@ def _angle(text: str, whole: str) -> float:
         return to_si(text, "angle")
     except ValueError:
         raise InputError(
-            f"slopes: '{text}' in '{whole}' is no angle; give degrees, e.g. 0:30:2.5"
+            f"slopes: '{text}' in '{whole}' is not an angle; give degrees, e.g. 0:30:2.5"
         ) from None
 
 
@@ -90,7 +90,7 @@ def find_ramp(scenario: Scenario, path: str = "") -> Ramp:
             "with a layer {kind: plane, slope: 0}"
         )
     if path and path not in found:
-        raise InputError(f"slope-of: '{path}' is no slope of the ground; {suggest(path, found)}")
+        raise InputError(f"slope-of: '{path}' is not a slope of the ground; {suggest(path, found)}")
     if not path and len(found) > 1:
         raise InputError(f"slope-of: the ground has several slopes; give one of {', '.join(found)}")
     chosen = path or next(iter(found))

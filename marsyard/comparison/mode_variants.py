@@ -121,9 +121,9 @@ def must_measure(made: Scenario, variant: ModeVariant) -> None:
     assert made.gait is not None
     mode = made.gait.modes[0]
     if planned(mode)[0] == 0:
-        raise InputError(f"mode {variant.name}: goes nowhere; give it a speed or a stride")
+        raise InputError(f"mode {variant.name}: does not move; give it a speed or a stride")
     if made.run.duration < 3 * mode.period:
         raise InputError(
-            f"mode {variant.name}: run.duration = {made.run.duration:g} s holds fewer than three "
-            f"cycles of {mode.period:g} s; make it longer"
+            f"mode {variant.name}: run.duration = {made.run.duration:g} s "
+            f"contains fewer than three cycles of {mode.period:g} s; make it longer"
         )

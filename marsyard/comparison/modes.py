@@ -14,7 +14,7 @@ The folder of such a comparison holds
 
     compare.csv, compare.nc    a row per run; the same over mode and slope
     figures/*.png, report.html
-    scenario.yaml              the scenario as it stands
+    scenario.yaml              the unchanged scenario
     modes/NAME/SLOPE/          run folders, if they are kept
 """
 

@@ -10,7 +10,7 @@ the largest speed v = r |ω| of the drives' speed laws and the duration T, half 
 around them, and as far as commands to the motors can roll. Rigid ground is no map to plan on, so a
 drive's goals become the paths that are planned to them over the terrain.
 
-Soil that was laid on the terrain (heaps) is left out: it would slide. Rigid contact knows no
+Soil that was laid on the terrain (heaps) is left out: it would slide. Rigid contact has no
 grousers: wheels that have some get the radius of their tips, on which they roll on hard ground.
 """
 
@@ -76,8 +76,9 @@ def _plan_goals(data: dict[str, Any], index: int) -> dict[str, Any]:
             here = None
         elif here is None:
             raise InputError(
-                f"drive.commands.{k}.goal: rigid ground cannot be planned on after commands that "
-                "are no path; give a path instead"
+                f"drive.commands.{k}.goal: on rigid ground, a goal cannot be planned after "
+                f"commands without a path; give a path instead"
+                ""
             )
         else:
             path = plan(terrain, here, command.goal, limits=limits)
@@ -177,8 +178,9 @@ def _reach(scenario: Scenario) -> tuple[float, float, float, float]:
     speed = _rim_speed(scenario, robot)
     if speed is None:
         raise InputError(
-            "rigid ground of this terrain's shape needs bounds, because nothing tells how far the "
-            "rover goes; give the terrain bounds, or the drives a law of speed"
+            "rigid ground of this terrain's shape needs bounds, because the distance travelled is "
+            "unknown; give the terrain bounds, or control the speed of the drives"
+            ""
         )
     half = 1.1 * speed * scenario.run.duration + ROOM
     x, y = (scenario.robot.position or (0.0, 0.0, 0.0))[:2]
@@ -208,7 +210,7 @@ def _drive_bounds(scenario: Scenario, robot: Any) -> tuple[float, float, float, 
         elif isinstance(command, ArcCommand):
             # no farther than across the circle
             across = 2 / abs(command.arc.bend) if command.arc.bend else np.inf
-            room += min(abs(command.arc.way), across)
+            room += min(abs(command.arc.distance), across)
         elif isinstance(command, CrabCommand):
             room += command.length
         elif isinstance(command, SteerCommand):

@@ -67,7 +67,7 @@ LONG = 22
 _WORTH = (
     "Base position, velocity and reaction", "Attitude and speed", "Slip and sinkage on soil",
     "Forces of the soil", "Driving torque and resistances in soil", "Motor torque and power",
-    "Pull of the tethers", "Energy",
+    "Tension of the tethers", "Energy",
 )  # fmt: skip
 _OF_WHEELS = ("motor_torque", "motor_power")
 
@@ -126,7 +126,7 @@ def save_run_figures(
         if figure.against is not None:
             canvas = _draw_against(names, datasets, figure)
             if canvas is not None:
-                keep(figure.title, "Medians of each law in bins.", canvas)
+                keep(figure.title, "Binned medians of each law.", canvas)
             continue
         found, missing = quantities(datasets, figure)
         for first in range(0, len(found), MOST_PANELS):
@@ -139,7 +139,7 @@ def save_run_figures(
             caption = _jitter_note(single)
             keep(title, caption, draw_by_wheel(names, single[:MOST_PANELS], title, figure))
     if any(has_travelled(ds) for ds in datasets):
-        caption = "Path of the base under each law, from above and from the side."
+        caption = "Path of the base with each law, from above and from the side."
         keep("Path", caption, draw_paths(names, datasets))
     return saved
 
@@ -175,7 +175,7 @@ def key_plot(
     for quantity in shown:
         curves = []
         for curve in quantity.curves:
-            smooth = calm(curve.mean)
+            smooth = moving_mean(curve.mean)
             values = curve.mean if smooth is None else smooth
             dash, colour = _DASHES[(curve.law // len(OTHERS)) % 3], OTHERS[curve.law % len(OTHERS)]
             line = thinned(curve.time, _begun(values))
@@ -299,7 +299,7 @@ def _plot(
 ) -> None:
     """A curve, pale below its moving mean where it is mostly jitter."""
     values = _begun(values)
-    steady = calm(values)
+    steady = moving_mean(values)
     if steady is not None:
         pale = {"color": style["color"], "alpha": 0.22, "linewidth": 0.7, "zorder": 1.5}
         ax.plot(*thinned(time, values), **pale)
@@ -310,7 +310,7 @@ def _plot(
     ax.plot(time, values, **style)
 
 
-def calm(values: np.ndarray) -> np.ndarray | None:
+def moving_mean(values: np.ndarray) -> np.ndarray | None:
     """The moving mean of a curve that is mostly jitter; None for one that is not."""
     count = len(values)
     if count < 80 or not np.isfinite(values).all():
@@ -483,7 +483,7 @@ def _caption(
     parts = []
     if any(q.count > 1 for q in panels):
         text = "Mean of the wheels"
-        parts.append(text + ("; the band reaches from the lowest to the highest."
+        parts.append(text + ("; the band covers the range of the wheels."
                              if len(names) <= BANDS else "."))  # fmt: skip
     for variable, laws in missing.items():
         if any(q.variable == variable for q in panels):
@@ -497,9 +497,9 @@ def _caption(
 
 
 def _jitter_note(panels: Sequence[Quantity]) -> str:
-    jitter = [c for q in panels for c in q.curves if calm(c.mean) is not None]
+    jitter = [c for q in panels for c in q.curves if moving_mean(c.mean) is not None]
     if not jitter:
         return ""
     time = jitter[0].time
     width = (2 * max(len(time) // 80, 1) + 1) * float(np.median(np.diff(time)))
-    return f"Pale: as recorded; the line over it is the mean over {width:.2g} s."
+    return f"Pale: as recorded; solid: mean over {width:.2g} s."

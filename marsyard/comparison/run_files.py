@@ -90,7 +90,7 @@ def _misfit_table(result: Comparison) -> list[Table]:
         if any(v is not None for v in found):
             unit = unit_text(str(result.data[variable].attrs["units"]))
             rows.append((f"{name} [{unit}]" if unit else name, *(number(v, 3) for v in found)))
-    return [Table(f"rms of computed less measured, {result.measured.name}", "", tuple(rows))]
+    return [Table(f"rms error against measurements, {result.measured.name}", "", tuple(rows))]
 
 
 def _number_table(result: Comparison) -> Table:
@@ -327,8 +327,9 @@ def _side_by_side(result: Comparison) -> str:
     note = "Each law's own report is behind its name."
     if not result.is_study:
         note = (
-            "Means over all wheels and the whole run. Sinkage is that of the rim in wheel models, "
-            f"of the tips of grousers in the soil contact model. {note}"
+            ""
+            f"Means over all wheels and the whole run. Sinkage refers to the rim in wheel models "
+            f"and to the grouser tips in the soil contact model. {note}"
         )
     return joined(*shown_tables, paragraph(note, "soft"))
 
@@ -371,7 +372,7 @@ def settings_text(changes: Mapping[str, Any]) -> str:
     for path, value in changes.items():
         plain = words[value] if isinstance(value, bool | None) else str(value)
         parts.append(f"{path} = {plain}")
-    return "; ".join(parts) or "nothing: as the scenario stands"
+    return "; ".join(parts) or "none: unchanged scenario"
 
 
 def exit_text(side: Side) -> str:

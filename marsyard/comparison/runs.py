@@ -10,7 +10,7 @@ The folder of a comparison holds
     ground/          meshes of rough terrain, for laws of rigid contact
 
 Of a study the same study is run under each law; its outputs are overlaid against its axis, and the
-folders under laws/ are those of the studies. A second axis of the study (`also`) is left out: the
+folders under laws/ are those of the studies. A second axis of the study (`also`) is ignored: the
 laws are the curves.
 
 Each run is that of `marsyard run` with the law's settings, bit for bit.
@@ -210,7 +210,7 @@ def _one_axis(given: Any) -> tuple[Any, tuple[str, ...]]:
     study["checks"] = [c for c in study.get("checks") or [] if _of_all_curves(c)]
     for figure in study.get("figures") or []:
         figure["reference"] = [r for r in figure.get("reference") or [] if _of_all_curves(r)]
-    note = f"the study's second axis ({paths}) is left out: the laws are the curves"
+    note = f"the study's second axis ({paths}) is ignored: the laws are the curves"
     return study, (note,)
 
 
@@ -256,8 +256,9 @@ def _try(variant: Variant, name: str, scenario: Scenario, say: Say) -> xr.Datase
         for output in scenario.study.outputs if scenario.study else ():
             if output.of != "impact" and not _has(ds, output.of):
                 raise InputError(
-                    f"the study's output '{output.name}' is not there: '{output.of}' is not "
-                    "recorded under this law"
+                    f""
+                    f"the study's output '{output.name}' is missing: '{output.of}' is not "
+                    f"recorded with this law"
                 )
         return ds
     except InputError as error:
@@ -409,13 +410,19 @@ class _Crew:
         from marsyard.study import run_study
 
         self.say(f"{variant.name} …")
-        told = self.progress and (
+        report_state = self.progress and (
             lambda t, total, what: self.progress and self.progress(
                 t, total, f"{variant.name}, {what}")
         )  # fmt: skip
         overrides = self._overrides(variant)
         run = run_study(
-            f"{self.name}, {variant.name}", scenario, overrides, place, self.jobs, self.say, told
+            f"{self.name}, {variant.name}",
+            scenario,
+            overrides,
+            place,
+            self.jobs,
+            self.say,
+            report_state,
         )
         return replace(run, name=self.name)
 

@@ -9,11 +9,11 @@ Means are over all wheels and the whole run; what a law does not have is missing
     torque       mean motor torque of the wheels [N·m]
     pull         drawbar pull, all wheels together [N]; none where it is below a thousandth of the
                  weight, as under a rover that drives freely
-    tether       pull of the tethers, together [N]
-    energy       work of the motors [J], and per metre of way [J/m]
+    tether       tension of the tethers, together [N]
+    energy       work of the motors [J], and per metre of path [J/m]
     electrical   electrical energy of motors that have a model [J]
-    offset       greatest distance from the path of a drive [m]
-    speed        simulated time by the time of the loop
+    offset       largest cross-track error of a drive [m]
+    speed        simulated time over computing time
     passed       checks of the scenario that passed, of `checks`
 """
 
@@ -31,16 +31,16 @@ from marsyard.single_run import Run
 #: number, heading, unit shown, factor from SI, digits
 COLUMNS: tuple[tuple[str, str, str, float, int], ...] = (
     ("distance", "distance", "m", 1.0, 4),
-    ("apart", "end apart from the first", "m", 1.0, 3),
+    ("apart", "end position relative to the first", "m", 1.0, 3),
     ("slip", "mean slip", "%", 100.0, 3),
     ("sinkage", "mean sinkage", "mm", 1e3, 3),
-    ("torque", "mean torque a wheel", "N·m", 1.0, 3),
+    ("torque", "mean torque per wheel", "N·m", 1.0, 3),
     ("pull", "drawbar pull, all wheels", "N", 1.0, 3),
-    ("tether", "pull of the tethers", "N", 1.0, 3),
+    ("tether", "tension of the tethers", "N", 1.0, 3),
     ("energy", "energy of the motors", "J", 1.0, 4),
-    ("energy_per_metre", "energy by way", "J/m", 1.0, 3),
+    ("energy_per_metre", "energy per metre", "J/m", 1.0, 3),
     ("electrical", "electrical energy", "J", 1.0, 4),
-    ("offset", "greatest distance from the path", "cm", 100.0, 3),
+    ("offset", "largest cross-track error", "cm", 100.0, 3),
     ("speed", "speed", "× real time", 1.0, 3),
 )
 

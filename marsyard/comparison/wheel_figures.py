@@ -149,7 +149,8 @@ def _with_points(result: WheelComparison) -> list[tuple[str, str, str, Canvas]]:
     note = "Circles: measured. Lines: each model at the loads of the points."
     if len(chosen) < len(found):
         note += (
-            f" {len(chosen)} of {len(found)} groups of points are drawn; all are in compare.csv."
+            f" {len(chosen)} of {len(found)} groups of points are drawn; compare.csv contains all "
+            f"of them."
         )
     for first in range(0, len(chosen), COLUMNS):
         part = chosen[first : first + COLUMNS]
@@ -161,7 +162,10 @@ def _with_points(result: WheelComparison) -> list[tuple[str, str, str, Canvas]]:
         note = "Circles: measured. Lines: each model at the mean slip and load of the points."
         out.append(("slip-angle", title, note, _over_angle(result, data, angles, title)))
     title = f"{data.name}: computed against measured"
-    caption = "A mark per row of the file and model; on the line both are the same."
+    caption = (
+        "Each mark is a row of the file with one model; on the line, computed and measured "
+        "values agree."
+    )
     out.append(("one-to-one", title, caption, _one_to_one(result, data, title)))
     return out
 
@@ -362,7 +366,7 @@ def _curves_only(result: WheelComparison) -> list[tuple[str, str, str, Canvas]]:
     for ax in axes[-1]:
         ax.set_xlabel("slip", fontsize=FONT)
     _legend(canvas, result.candidates, False)
-    note = f"{result.title[:1].upper()}{result.title[1:]}. A gap: the wheel sinks to its axle."
+    note = f"{result.title[:1].upper()}{result.title[1:]}. Gaps: the wheel sinks to its axle."
     out = [("slip", title, note, canvas)]
     rows = ["side", "pull", "torque", "sinkage"]
     title = "Side force and pull against the slip angle"
@@ -375,6 +379,9 @@ def _curves_only(result: WheelComparison) -> list[tuple[str, str, str, Canvas]]:
     for ax in axes[-1]:
         ax.set_xlabel("slip angle [°]", fontsize=FONT)
     _legend(canvas, result.candidates, False)
-    note = "Slip angles are positive when the wheel moves to its left, forces positive to the left."
+    note = (
+        "Slip angles are positive when the wheel moves to its left; forces are positive to the "
+        "left."
+    )
     out.append(("slip-angle", title, note, canvas))
     return out

@@ -142,7 +142,7 @@ def _tiles(result: WheelComparison) -> list[tuple[str, str]]:
     out = [("models", str(len(result.candidates)))]
     if result.data is not None:
         out.append(("measured rows", str(len(result.data))))
-    return [*out, ("time of the models", quantity(1e3 * result.seconds, "ms", 3))]
+    return [*out, ("computing time", quantity(1e3 * result.seconds, "ms", 3))]
 
 
 def _explained(result: WheelComparison) -> str:

@@ -198,7 +198,9 @@ def compare_wheel(
     seconds = time.perf_counter() - began
     rms, sunk = _misfits(data, computed)
     if data is not None and data.relative_sinkage:
-        notes.append("the zero of the sinkage is not known: each model's mean difference is off")
+        notes.append(
+            "the zero of the sinkage is unknown: the mean difference of each model is removed"
+        )
     return WheelComparison(
         title, candidates, data, computed, curves, rms, sunk, tuple(notes), seconds
     )
@@ -252,7 +254,7 @@ def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
             out[path] = value
         else:
             valid = [*SIZES, "load", *_OWN, "coefficients.NAME", "soil.NUMBER"]
-            raise InputError(f"{path}: is no setting of a wheel; {suggest(path, valid)}")
+            raise InputError(f"{path}: is not a setting of a wheel; {suggest(path, valid)}")
     return out
 
 
@@ -271,7 +273,7 @@ def _measured(
 
 def _no_rows_chosen(where: Sequence[str], what: Any) -> None:
     if where:
-        raise InputError(f"where: chooses rows of a file, and '{what}' is none")
+        raise InputError(f"where: selects rows of a file, but '{what}' is not a file")
 
 
 def _wheel_of(what: str, base: dict[str, Any]) -> tuple[str, list[str]]:
@@ -297,7 +299,7 @@ def _wheel_of(what: str, base: dict[str, Any]) -> tuple[str, list[str]]:
             base["tread"]["lug_count"] = own.grousers.count
             base["tread"]["lug_thickness"] = own.grousers.thickness
         if len({(w.radius, w.width) for w in robot.wheels.values()}) > 1:
-            notes.append(f"the wheels differ; {name} is taken")
+            notes.append(f"the wheels differ; {name} is used")
         if "load" not in base:
             weight = float(sum(robot.compile().body_mass)) * base["gravity"]
             base["load"] = weight / len(robot.wheels)
@@ -326,7 +328,7 @@ def _candidate(variant: Variant, base: Mapping[str, Any], data: WheelData | None
         own = settings_of(variant.settings)
         _check(own)
         if data is not None and (fixed := [k for k in _LENGTHS if k in own]):
-            raise InputError(f"{fixed[0]}: is that of the measured rows; set it for all")
+            raise InputError(f"{fixed[0]}: is given by the measured rows; set it for all variants")
         law, fit = variant.law, own.pop("fit", base.get("fit"))
         given = {**base, **own}
         given["coefficients"] = {**base["coefficients"], **own.get("coefficients", {})}
@@ -334,7 +336,7 @@ def _candidate(variant: Variant, base: Mapping[str, Any], data: WheelData | None
         if found is not None:
             law = found["model"] if law == "as_is" else law
             if law != found["model"]:
-                raise InputError(f"fit: '{fit}' is one of {found['model']}, not of {law}")
+                raise InputError(f"fit: '{fit}' was made with {found['model']}, not with {law}")
             given.setdefault("fitted", str(fit))
         if law == "as_is":
             raise InputError(f"law: is missing; give law=… of {', '.join(MODELS)}, or fit=FOLDER")
@@ -466,15 +468,16 @@ def _read_fit(folder: str) -> dict[str, Any]:
     found = read_json(file)
     if found.get("model") == SCM:
         raise InputError(
-            f"fit: '{folder}' is one of scm, whose forces take runs; its own points.csv has them, "
-            f"and here stand {', '.join(MODELS)}"
+            f"fit: '{folder}' "
+            f"was made with scm, whose forces require runs (see its points.csv); supported here: "
+            f"{', '.join(MODELS)}"
         )
     try:
         model, own = str(found["model"]), found.get("coefficients") or {}
         coefficients = {k: float(v) for k, v in own.items() if k in MODELS[model][1]}
         wheels, offset = found["wheels"], float(found.get("sinkage_offset") or 0.0)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"fit: '{file}' cannot be read; make it anew") from None
+        raise InputError(f"fit: '{file}' cannot be read; repeat the identification") from None
     return {
         "model": model, "coefficients": coefficients, "wheels": wheels, "sinkage_offset": offset,
         "soil": str(path / "soil.yaml"),

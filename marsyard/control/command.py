@@ -12,7 +12,7 @@
 `Driver.update` is called once per control period with what the rover measures, and gives wheel
 rates and steering angles. Its rules:
 
-- A path that begins further than `turn_first` off the nose is first faced by a point turn, at
+- A path that begins further than `turn_first` off the nose first causes a point turn towards it, at
   `turn_rate`, if all wheels are steered, or none (then by skidding).
 - Twists become wheel commands in the steering `mode` ("free": crabbing against side slip, if all
   wheels are steered;

@@ -8,7 +8,7 @@ A number without unit is SI; one with a unit must measure what the name does. A 
 lines reads this and nothing else: no Python is evaluated. Names (`NAMES`):
 
     time, total_time          since the command, the drive began [s]
-    distance, total_distance  way of the base since then, as sensed [m]
+    distance, total_distance  distance of the base since then, as sensed [m]
     turned                    change of the heading since the command began, positive left [rad]
     x, y, heading             as sensed, in the world [m], [m], [rad]
     offset                    distance beside the path, positive left [m]; 0 without path

@@ -150,7 +150,7 @@ class FmuFile:
         root = ElementTree.fromstring(text)
         version = root.get("fmiVersion", "")
         if root.tag != "fmiModelDescription" or not version:
-            raise self.error("its modelDescription.xml is none: it tells no fmiVersion")
+            raise self.error("its modelDescription.xml is invalid: it has no fmiVersion")
         if not version.startswith(("2.", "3.")):
             raise self.error(f"is an FMU of FMI {version}; export it for FMI 2.0 or 3.0")
         try:
@@ -211,7 +211,7 @@ class FmuUnit:
 
     def restore(self, saved: bytes) -> None:
         """Go back to a saved state."""
-        self._guarded("cannot go back to a saved state", self._recall, saved)
+        self._guarded("cannot restore a saved state", self._recall, saved)
 
     def close(self) -> None:
         """End and free the instance; it cannot be stepped after that."""
@@ -271,7 +271,7 @@ class FmuUnit:
         if not self._free.alive:
             raise self.file.error("is closed already")
         if self._fatal[0]:
-            raise self.file.error("has failed for good and cannot be used any more")
+            raise self.file.error("has failed permanently and cannot be used any more")
         self.messages.clear()
         _hearing.messages = self.messages
         try:
@@ -328,7 +328,9 @@ def _settings(file: FmuFile, parameters: Mapping[str, Any]) -> list[tuple[str, i
         found = file.variable(name, "parameter")
         kind = NUMBERS.get(found.type, found.type)
         if isinstance(value, str) != (kind == "String"):
-            raise file.error(f"parameter '{name}' is of type {found.type}, and is given {value!r}")
+            raise file.error(
+                f"parameter '{name}' is of type {found.type}, and but is given {value!r}"
+            )
         if kind == "Boolean":
             value = bool(value)
         elif kind != "String" and kind not in ("Real", "Float64", "Float32"):

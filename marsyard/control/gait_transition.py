@@ -95,19 +95,19 @@ class _Transition:
     # --- the parts
 
     def _steer(self, angles: np.ndarray) -> None:
-        way = float(np.max(np.abs(angles - self.pose.steering), initial=0.0))
-        if way < _NEAR:
+        shift = float(np.max(np.abs(angles - self.pose.steering), initial=0.0))
+        if shift < _NEAR:
             return
-        share = self._shares(way / self.pace.rate)
+        share = self._shares(shift / self.pace.rate)
         steering = self.pose.steering + share[:, None] * (angles - self.pose.steering)
         self._add(self._motion(len(share), steering=steering))
 
     def _move_base(self, body: np.ndarray, lean: np.ndarray) -> None:
         before, turn = self.pose.body, _rotation_vector(self.pose.lean.T @ lean)
-        way, angle = float(np.linalg.norm(body - before)), float(np.linalg.norm(turn))
-        if max(way, angle) < _NEAR:
+        shift, angle = float(np.linalg.norm(body - before)), float(np.linalg.norm(turn))
+        if max(shift, angle) < _NEAR:
             return
-        share = self._shares(max(way / self.pace.speed, angle / self.pace.rate))
+        share = self._shares(max(shift / self.pace.speed, angle / self.pace.rate))
         self._add(
             self._motion(
                 len(share),
@@ -117,19 +117,19 @@ class _Transition:
         )
 
     def _roll(self, places: np.ndarray) -> None:
-        way = (places - self.places) * self.limbs.is_wheel[:, None]
-        longest = float(np.max(np.linalg.norm(way, axis=1), initial=0.0))
+        shift = (places - self.places) * self.limbs.is_wheel[:, None]
+        longest = float(np.max(np.linalg.norm(shift, axis=1), initial=0.0))
         if longest < _NEAR:
             return
         share = self._shares(longest / self.pace.speed)
         self._add(
             self._motion(
                 len(share),
-                places=self.places + share[:, None, None] * way,
-                rolled=share[:, None] * way[self.limbs.is_wheel, 0],
+                places=self.places + share[:, None, None] * shift,
+                rolled=share[:, None] * shift[self.limbs.is_wheel, 0],
             )
         )
-        self.places = self.places + way
+        self.places = self.places + shift
 
     def _step(self, foot: int, place: np.ndarray) -> None:
         share = self._shares(self.pace.step_time)
@@ -160,14 +160,16 @@ class _Transition:
         points = (self.places - below)[others & on_ground]
         centre = limbs.on_ground(limbs.centre(pose.angles), pose.body, pose.lean)
         wanted = self.least + 0.005
-        way = np.append((points.mean(axis=0) - centre)[:2], 0.0)
+        shift = np.append((points.mean(axis=0) - centre)[:2], 0.0)
         for share in np.linspace(0.0, 1.0, 41):
-            if static_margin(points, centre + share * way, pose.down) >= wanted:
-                self._move_base(pose.body + share * way, pose.lean)
+            if static_margin(points, centre + share * shift, pose.down) >= wanted:
+                self._move_base(pose.body + share * shift, pose.lean)
                 return
         raise InputError(
-            f"gait: '{limbs.organs[foot]}' of {limbs.robot.name} cannot be lifted, the other feet "
-            "do not carry it safely; stand wider or allow a smaller margin"
+            f"gait: '{limbs.organs[foot]}' of {limbs.robot.name} cannot be lifted because the "
+            f"other feet do not support the robot safely; use a wider stance or allow a smaller "
+            f"margin"
+            ""
         )
 
     # --- inside

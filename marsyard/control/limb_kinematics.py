@@ -214,7 +214,8 @@ class Limbs:
         return (point - self.data.xpos[self.base]) @ R_WB
 
     def places(self, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-        """Where the organs' points are, given position [m] and rotation (by rows) of their bodies:
+        """Where the contact bodies' points are, given position [m] and rotation (by rows) of their
+        bodies:
         of feet their points, of wheels their centres."""
         out = np.array(position)
         for i, point in enumerate(self._point):

@@ -3,14 +3,14 @@
 A `Mode` is a gait and when to leave it. Entering a mode, the robot first goes to the pose where its
 cycles begin (`gait_transition`); then cycle follows cycle. At the end of each, from what is sensed,
 
-    way       of the base in the cycle, along the ground in the direction it was to go; of a turn on
-              the spot the angle turned                                            [m] or [rad]
-    slip      1 − way/planned way
+    distance  of the base in the cycle, along the ground in the planned direction; for a point turn
+              the angle turned                                                     [m] or [rad]
+    slip      1 − distance/planned distance
     slope     angle of the base's z axis to the vertical                                 [rad]
 
-and the mode is left for the next one when any of its conditions holds: time in the mode, way in it,
-number of cycles, slope above, slip above, way of the cycle below a bound. After the last mode the
-wheels are braked and the robot stands; or it begins anew with the first.
+and the mode is left for the next one when any of its conditions holds: time in the mode, distance
+in it, number of cycles, slope above, slip above, distance of the cycle below a bound. After the
+last mode the wheels are braked and the robot stands; or it begins anew with the first.
 
 Nothing here knows a simulation: `next` is given what is sensed and the pose, and gives a motion.
 `memory` and `recall` let a run be saved between two motions.
@@ -94,7 +94,7 @@ class Sensed(NamedTuple):
 class Report(NamedTuple):
     """How the last cycle went."""
 
-    way: float
+    distance: float
     slip: float
 
 
@@ -126,7 +126,7 @@ class Locomotion:
         self.finished = False
         self.last = Report(0.0, 0.0)
         self._entered = 0.0
-        self._way = 0.0
+        self._distance = 0.0
         # where the motion under way began: place, axes of the ground forwards and to the left
         self._from = np.zeros((3, 3))
         self._planned = np.zeros(3)
@@ -153,14 +153,16 @@ class Locomotion:
     def memory(self) -> np.ndarray:
         """All that the next decision needs, shape [20]."""
         numbers = [self.mode, STATES.index(self.state), self.cycles, self.finished, *self.last]
-        return np.array([*numbers, self._entered, self._way, *self._planned, *self._from.ravel()])
+        return np.array(
+            [*numbers, self._entered, self._distance, *self._planned, *self._from.ravel()]
+        )
 
     def recall(self, memory: np.ndarray) -> None:
         """Go back to what `memory` gave."""
         self.mode, self.state = int(memory[0]), STATES[int(memory[1])]
         self.cycles, self.finished = int(memory[2]), bool(memory[3])
         self.last = Report(float(memory[4]), float(memory[5]))
-        self._entered, self._way = float(memory[6]), float(memory[7])
+        self._entered, self._distance = float(memory[6]), float(memory[7])
         self._planned, self._from = np.array(memory[8:11]), np.array(memory[11:]).reshape(3, 3)
 
     # --- inside
@@ -171,7 +173,7 @@ class Locomotion:
             if not self.repeat:
                 return self._stop(pose)
             self.mode = 0
-        self.cycles, self._way, self._entered = 0, 0.0, sensed.time
+        self.cycles, self._distance, self._entered = 0, 0.0, sensed.time
         mode = self.modes[self.mode]
         lean = mode.gait.lean(pose.down)
         places, body = mode.gait.begin(lean)
@@ -182,13 +184,13 @@ class Locomotion:
             # from rolling to rolling without a stop
             return self._cycle(pose)
         stand = Stand(places, body, lean, steering)
-        way = transition(self.limbs, pose, stand, self.sample, mode.least_margin, self.pace)
-        if way is None:
+        motion = transition(self.limbs, pose, stand, self.sample, mode.least_margin, self.pace)
+        if motion is None:
             return self._cycle(pose)
         # a mode that cannot be is refused before the robot goes there
-        mode.gait.cycle(way.end)
+        mode.gait.cycle(motion.end)
         self.state = "transition"
-        return way
+        return motion
 
     def _cycle(self, pose: Pose) -> Motion:
         self.state = "cycle"
@@ -207,25 +209,25 @@ class Locomotion:
         place, forwards, left = self._from
         planned = float(np.hypot(x, y))
         if planned > 1e-9:
-            way = float((sensed.place - place) @ (x * forwards + y * left)) / planned
+            distance = float((sensed.place - place) @ (x * forwards + y * left)) / planned
         else:
             nose = sensed.attitude[:, 0]
-            way = float(np.arctan2(nose @ left, nose @ forwards) * np.sign(turn))
+            distance = float(np.arctan2(nose @ left, nose @ forwards) * np.sign(turn))
             planned = abs(turn)
-        self.last = Report(way, 1 - way / planned if planned > 0 else 0.0)
+        self.last = Report(distance, 1 - distance / planned if planned > 0 else 0.0)
         self.cycles += 1
-        self._way += way
+        self._distance += distance
 
     def _over(self, sensed: Sensed) -> bool:
         until = self.modes[self.mode].until
         slope = float(np.arccos(np.clip(-sensed.down[2], -1.0, 1.0)))
         reached = (
             (sensed.time - self._entered, until.time, 1),
-            (self._way, until.distance, 1),
+            (self._distance, until.distance, 1),
             (self.cycles, until.cycles, 1),
             (slope, until.slope, 1),
             (self.last.slip, until.slip, 1),
-            (self.last.way, until.progress, -1),
+            (self.last.distance, until.progress, -1),
         )
         return any(
             bound is not None and sign * (value - bound) >= -1e-9 for value, bound, sign in reached

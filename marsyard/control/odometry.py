@@ -158,7 +158,7 @@ class _Step:
         ahead = np.cross(self.axle, _UP)
         size = np.linalg.norm(ahead, axis=1, keepdims=True)
         if np.any(size < 1e-3):
-            raise InputError("attitude: a wheel lies flat, so that it has no heading")
+            raise InputError("attitude: a wheel lies flat, so it has no heading")
         self.ahead = ahead / size
         self.up = np.cross(self.ahead, self.axle)
         self.rolled = np.max(np.abs(self.radius * turns))

@@ -3,7 +3,7 @@
 A path is a curve over its arc length s [m], a polyline or a smooth spline through its points, with
 heading ψ_p(s) and curvature κ(s). At the nearest point the errors are
 
-    e = distance to the left of the path [m]       θ = course − ψ_p [rad]
+    e = cross-track error, positive left of the path [m]       θ = course − ψ_p [rad]
 
 The course is the heading ψ plus the angle of the velocity in the base frame, atan2(v_y, v_x): with
 side slip a rover that can't crab must point its nose beside the path.

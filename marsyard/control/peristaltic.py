@@ -37,7 +37,7 @@ class PeristalticGait:
     """What a rolling walk is to be.
 
     Attributes:
-        stride: way of the base per cycle, negative backwards [m].
+        stride: distance of the base per cycle, negative backwards [m].
         period: of a cycle [s].
         move: "axle" or "wheel", what is moved at a time.
         height: by which the base stands higher than with all joints at zero [m].
@@ -56,7 +56,7 @@ class Peristaltic:
 
     Attributes:
         limbs, gait: what moves and how.
-        groups: numbers of the organs that move together, in the order in which they move.
+        groups: numbers of the contact bodies that move together, in the order in which they move.
         fast: whether an organ is fast on the base, bool, shape [n].
     """
 
@@ -98,27 +98,27 @@ class Peristaltic:
 
     @property
     def advance(self) -> tuple[float, float, float]:
-        """Planned way of the base in a cycle, forwards, left [m], turn [rad]."""
+        """Planned displacement of the base in a cycle, forwards, left [m], turn [rad]."""
         return self.gait.stride, 0.0, 0.0
 
     def _make_plan(self) -> Plan:
         limbs, n = self.limbs, len(self.limbs.organs)
         times = np.arange(self.samples + 1) * (self.gait.period / self.samples)
-        way = np.zeros((len(times), n))
+        travel = np.zeros((len(times), n))
         phase = self.gait.period / len(self.groups)
         for k, group in enumerate(self.groups):
             moved = self.gait.stride * smooth((times - k * phase) / phase)
-            way[:, group] = moved[:, None]
-        base = way[:, self.fast].mean(axis=1) if self.fast.any() else way.mean(axis=1)
+            travel[:, group] = moved[:, None]
+        base = travel[:, self.fast].mean(axis=1) if self.fast.any() else travel.mean(axis=1)
         places = np.repeat(limbs.home[None], len(times), axis=0)
-        places[:, :, 0] += way - base[:, None]
+        places[:, :, 0] += travel - base[:, None]
         body = np.zeros((len(times), 3))
         body[:, 2] = self.gait.height
         return Plan(
             places=places,
             body=body,
             lean=np.broadcast_to(np.eye(3), (len(times), 3, 3)),
-            rolled=way,
+            rolled=travel,
             steering=np.zeros((len(times), len(limbs.steering_joints))),
             support=np.ones((len(times), n), bool),
             advance=self.advance,

@@ -543,6 +543,6 @@ def quadratic(H, g, G, h) -> tuple[np.ndarray, np.ndarray]:
     w, _ = nnls(E, f)
     rest = E @ w - f
     if -rest[-1] < 1e-14:
-        raise InputError("placement: the limits of the joints and the ground exclude each other")
+        raise InputError("placement: the joint limits are incompatible with the ground")
     t = rest[:-1] / -rest[-1] * size
     return centre + np.linalg.solve(L.T, t), w * size / -rest[-1]

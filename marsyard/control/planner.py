@@ -195,7 +195,8 @@ def plan_on(costs: CostMap, start: tuple[float, float], goal: tuple[float, float
     nodes = _cheapest(costs, *cells)
     if nodes is None:
         raise InputError(
-            f"goal: no way leads from ({start[0]:g}, {start[1]:g}) m to ({goal[0]:g}, {goal[1]:g})"
+            f"goal: no path exists from ({start[0]:g}, {start[1]:g}) m to ({goal[0]:g}, "
+            f"{goal[1]:g})"
             " m within the limits of slope, step and roughness"
         )
     i, j = np.divmod(nodes, len(costs.y))
@@ -305,7 +306,7 @@ def _cut(points: np.ndarray) -> np.ndarray:
 
 def _why(costs: CostMap, i: int, j: int) -> str:
     return (
-        f"no place to be: slope {np.degrees(costs.slope[i, j]):.0f}°, "
+        f"not traversable: slope {np.degrees(costs.slope[i, j]):.0f}°, "
         f"roughness {costs.roughness[i, j]:.2f} m, or a step or rough ground within the footprint"
     )
 

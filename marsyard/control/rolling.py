@@ -82,7 +82,9 @@ class Rolling:
 
     @property
     def advance(self) -> tuple[float, float, float]:
-        """Planned way of the base in a cycle at full speed, forwards, left [m], turn [rad]."""
+        """Planned displacement of the base in a cycle at full speed, forwards, left [m], turn
+        [rad].
+        """
         return self._advance(self.gait.period)
 
     def _time_to(self, rates: np.ndarray) -> float:
@@ -106,8 +108,8 @@ def braking(limbs: Limbs, begin: Pose, acceleration: float, sample: float) -> Mo
     time = float(np.max(rim, initial=0.0)) / acceleration
     times = np.arange(int(np.ceil(time / sample - 1e-9)) + 2) * sample
     turned = _turned(times, begin.rates, 0 * begin.rates, time)
-    way = float(np.mean(limbs.radius[limbs.is_wheel] * turned[-1]))
-    return _standing_motion(limbs, begin, turned, begin.steering, sample, (way, 0.0, 0.0))
+    distance = float(np.mean(limbs.radius[limbs.is_wheel] * turned[-1]))
+    return _standing_motion(limbs, begin, turned, begin.steering, sample, (distance, 0.0, 0.0))
 
 
 def _turned(times: np.ndarray, first: np.ndarray, last: np.ndarray, ramp: float) -> np.ndarray:

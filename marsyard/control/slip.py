@@ -1,4 +1,4 @@
-"""Slip and sinkage from what a rover can measure, and control that makes slips agree.
+"""Slip and sinkage from what a rover can measure, and control that equalises slips.
 
 Estimators. With the base's twist measured (visual odometry and gyroscope) each wheel's contact
 moves with v_x along the wheel's heading and v_y to its left (`WheelLayout.wheel_velocity`); with
@@ -16,17 +16,17 @@ Errors of pose and map enter one to one, so differences between wheels (`relativ
 are surer than the values.
 
 Slip-ratio-coordinated control: wheels on uneven or varied ground that turn alike have different
-slips and work against each other; the sum of powers is less, and no wheel digs in, if slips agree
-(L. Ding, H. Gao, Z. Deng, Z. Liu: Slip-ratio-coordinated control of planetary exploration robots
-traversing over deformable rough terrain, IROS 2010; result in Ding et al. 2011, Fig. 19). The
-papers' own gains are not used; two forms of the idea:
+slips and work against each other; the sum of powers is less, and no wheel digs in, if slips are
+equal (L. Ding, H. Gao, Z. Deng, Z. Liu: Slip-ratio-coordinated control of planetary exploration
+robots traversing over deformable rough terrain, IROS 2010; result in Ding et al. 2011, Fig. 19).
+The papers' own gains are not used; two forms of the idea:
 
 speed-driven wheels: with the common slip s* (the mean, or one given) the rate that has it is
 
     ω* = v_x / (r (1 − s*))   driving (s* ≥ 0),     v_x (1 + s*) / r   braking
     ω ← ω + (1 − e^(−dt/τ)) (ω* − ω)
 
-torque-driven wheels: the total torque is shared so that slips agree,
+torque-driven wheels: the total torque is shared so that slips are equal,
 
     T_i = T/n + c_i,    ċ_i = k (s̄ − s_i),    Σ c_i = 0,    |T_i| ≤ T_max
 

@@ -86,10 +86,10 @@ def longitudinal_margin(
 ) -> float:
     """The lesser way from the centre of mass to the polygon's rim, along or against `along` [m]."""
     flat, at = _seen(np.asarray(points, float), down), _seen(np.asarray([centre], float), down)[0]
-    way = _seen(np.asarray([along], float), down)[0]
-    way = way / np.linalg.norm(way)
+    direction = _seen(np.asarray([along], float), down)[0]
+    direction = direction / np.linalg.norm(direction)
     corners = flat[hull(flat)] - at
-    forward, side = corners @ way, corners @ [-way[1], way[0]]
+    forward, side = corners @ direction, corners @ [-direction[1], direction[0]]
     crossings = []
     for k in range(len(corners)):
         j = (k + 1) % len(corners)

@@ -64,7 +64,7 @@ class WalkingGait:
 
     Attributes:
         pattern: of PATTERNS.
-        stride: way of the base per cycle [m].
+        stride: distance of the base per cycle [m].
         period: of a cycle [s].
         duty: β; none for that of the pattern.
         heading: direction of the way in the base's frame, to the left [rad].
@@ -105,7 +105,7 @@ def duty_of(pattern: str, legs: int, duty: float | None = None) -> float:
     lowest = 1 / 2 if legs > 4 else 3 / 4
     if not lowest <= value < 1:
         raise InputError(
-            f"duty = {value:g}: a walk on {legs} legs that never tips needs {lowest:g} to below 1"
+            f"duty = {value:g}: a statically stable walk on {legs} legs needs {lowest:g} to below 1"
         )
     return value
 
@@ -185,8 +185,8 @@ class Walking:
 
     @property
     def advance(self) -> tuple[float, float, float]:
-        """Planned way of the base in a cycle, forwards, left [m], turn [rad]."""
-        x, y = self._way(self.gait.period)
+        """Planned displacement of the base in a cycle, forwards, left [m], turn [rad]."""
+        x, y = self._displacement(self.gait.period)
         return float(x), float(y), self.gait.turn
 
     # --- inside
@@ -198,7 +198,7 @@ class Walking:
         if len(self._left) != len(right):
             raise InputError(
                 f"walking: {self.limbs.robot.name} has {len(self._left)} legs on the left and "
-                f"{len(right)} on the right; as many are needed"
+                f"{len(right)} on the right; the same number is required"
             )
         # the wave runs along the way: backwards when walking backwards
         sign = 1.0 if np.cos(self.gait.heading) * self.gait.stride >= 0 else -1.0
@@ -245,7 +245,7 @@ class Walking:
         angle = 2 * np.pi * (time / self.gait.period - self._sway_phase)
         return np.array([0.0, -self.gait.sway * np.cos(angle), self.gait.height])
 
-    def _way(self, time: float) -> np.ndarray:
+    def _displacement(self, time: float) -> np.ndarray:
         """d(τ): displacement of the base, in its frame of the middle of the stance [m]."""
         v = self.gait.stride / self.gait.period
         w, a = self.gait.turn / self.gait.period, self.gait.heading
@@ -257,7 +257,7 @@ class Walking:
     def _stance(self, leg: int, time: float) -> np.ndarray:
         turned = self.gait.turn / self.gait.period * time
         c, s = np.cos(turned), np.sin(turned)
-        x, y = self.limbs.home[leg, :2] - self._way(time)
+        x, y = self.limbs.home[leg, :2] - self._displacement(time)
         return np.array([c * x + s * y, -s * x + c * y])
 
     def _stance_velocity(self, leg: int, time: float) -> np.ndarray:

@@ -390,7 +390,7 @@
     all.onclick = () => {
       const open = parts.some((p) => !p.open);
       parts.forEach((p) => { p.open = open; });
-      all.textContent = open ? "Fold all" : "Open all";
+      all.textContent = open ? "Close all" : "Open all";
     };
   }
   let folded = [];

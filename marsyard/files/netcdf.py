@@ -73,8 +73,8 @@ def _is_damaged(path: Path) -> bool:
         return False
     with open_file(path, "netcdf") as file:
         file.seek(size)
-        told = file.read()
-        if not told.startswith(_MARK):
+        line = file.read()
+        if not line.startswith(_MARK):
             return False
         file.seek(0)
         checksum = 0
@@ -82,7 +82,7 @@ def _is_damaged(path: Path) -> bool:
             part = file.read(min(size, _BLOCK))
             checksum = zlib.crc32(part, checksum)
             size -= len(part) or size
-    return told != _line(checksum)
+    return line != _line(checksum)
 
 
 def _check_claims(path: Path) -> None:

@@ -115,7 +115,7 @@ class Loader(yaml.SafeLoader):
         except (ValueError, OverflowError, TypeError, KeyError, IndexError, AttributeError):
             # yaml.YAMLError is none of these
             kind = node.tag.rpartition(":")[2]
-            raise _wrong(f"is no value of the kind '{kind}'", node.start_mark) from None
+            raise _wrong(f"is not a value of type '{kind}'", node.start_mark) from None
 
 
 def _check_scalar(node: yaml.ScalarNode) -> None:
@@ -152,7 +152,7 @@ def _mapping_without_twins(loader: Loader, node: yaml.MappingNode, deep: bool = 
         if not isinstance(key, Hashable):
             raise _wrong("a list or mapping stands where a key should", key_node.start_mark)
         if key in seen:
-            raise _wrong(f"the key '{key}' stands twice", key_node.start_mark)
+            raise _wrong(f"the key '{key}' appears twice", key_node.start_mark)
         seen.add(key)
     return yaml.SafeLoader.construct_mapping(loader, node, deep)
 

@@ -31,10 +31,10 @@ _ABILITIES = {
     "canSerializeFMUstate": "true",
 }  # fmt: skip
 _LOG = {
-    "logStatusWarning": "Something to look at.",
-    "logStatusDiscard": "Why a step was not done.",
-    "logStatusError": "What went wrong.",
-    "logStatusFatal": "What went wrong for good.",
+    "logStatusWarning": "Information.",
+    "logStatusDiscard": "Reason why a step was not performed.",
+    "logStatusError": "Description of an error.",
+    "logStatusFatal": "Description of a fatal error.",
     "logAll": "Everything.",
 }
 

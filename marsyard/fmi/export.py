@@ -88,7 +88,7 @@ def export_fmu(
     if out.suffix != ".fmu":
         raise InputError(f"--out: '{out}' must end in .fmu")
     if out.is_dir() or not out.parent.is_dir():
-        what = "is a folder" if out.is_dir() else f"'{out.parent}' is no folder"
+        what = "is a folder" if out.is_dir() else f"'{out.parent}' is not a folder"
         raise InputError(f"--out: '{out}': {what}; give a file in a folder that exists")
     with tempfile.TemporaryDirectory(prefix="marsyard-export-") as temporary:
         folder = Path(temporary) / "resources"

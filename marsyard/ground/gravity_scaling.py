@@ -87,9 +87,10 @@ def warn_of_gravity(soils: Sequence[Soil], gravity: float, key: str, what: str =
     if found:
         each = ", ".join(f"{name} ({at:g} m/s²)" for name, at in found.items())
         warnings.warn(
-            f"the {what}'s gravity is {gravity:g} m/s², and these soils were measured at another: "
-            f"{each}; their numbers are used as measured, and {key} (reece or granular) would "
-            "scale them",
+            f"the {what}'s gravity is {gravity:g} m/s², but these soils were measured at another: "
+            f"{each}; their parameters are used as measured; {key} (reece or granular) would "
+            f"scale them"
+            "",
             SoilRemark,
             stacklevel=2,
         )

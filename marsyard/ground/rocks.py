@@ -63,12 +63,12 @@ def rock_shapes(spec: RocksGround, terrain: Terrain | None) -> tuple[np.ndarray,
     count = len(place)
     if count == 0:
         raise InputError(
-            "field: no rock came out; take a larger area, a higher coverage or smaller rocks"
+            "field: it contains no rocks; use a larger area, a higher coverage or smaller rocks"
         )
     if count * len(triangles) > MOST_TRIANGLES:
         raise InputError(
             f"faces: {count} rocks of {len(triangles)} would be more than {MOST_TRIANGLES:,} "
-            "triangles; take fewer faces or larger rocks"
+            "triangles; use fewer faces or larger rocks"
         )
     ground = np.zeros(count) if terrain is None else terrain.height(place[:, 0], place[:, 1])
     vertices = np.empty((count, len(points), 3))

@@ -225,7 +225,7 @@ class Soil:
             from_on = f"above {-k_c / k_phi:.3g} m" if k_phi > 0 else "of no size"
             raise InputError(
                 f"soil {self.name}: k_c/b + k_phi = {modulus:.4g} N/m^(n+2) is not positive for "
-                f"the width b = {width:g} m; these numbers hold for widths {from_on}"
+                f"the width b = {width:g} m; these numbers are valid for widths {from_on}"
             )
         return modulus
 
@@ -280,7 +280,7 @@ def load_soil(soil: str | Mapping[str, Any], folder: Path | None = None) -> Soil
     """
     given: dict[str, Any] = {"name": soil} if isinstance(soil, str) else dict(soil)
     name, definition = given.pop("name", None), given.pop("definition", None)
-    start: dict[str, Any] = {"name": "own soil"}
+    start: dict[str, Any] = {"name": "custom soil"}
     if definition is not None:
         start = _values(str(name or start["name"]), definition)
     elif name is not None:
@@ -441,8 +441,8 @@ def _missing(soil: str, name: str) -> str:
     typical = [kind for kind in KINDS if name in TYPICAL[kind]]
     kind = f", or its kind ({', '.join(typical)})" if typical else ""
     return (
-        f"soil {soil} has no {name}{unit}, which this law needs; give it with "
-        f"{{name: {soil}, {name}: …}}{kind}"
+        f"soil {soil} has no {name}{unit}"
+        f", which this law needs; give it with {{name: {soil}, {name}: …}}{kind}"
     )
 
 

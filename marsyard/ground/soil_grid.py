@@ -102,7 +102,7 @@ class SoilGrid:
 
     def _make_tile(self, ti: int, tj: int) -> None:
         if not (abs(ti) < HALF and abs(tj) < HALF):
-            raise InputError("ground: a place lies too far out for the grid's numbering of tiles")
+            raise InputError("ground: a position is too far out for the tile indices of the grid")
         if find_tile(self.arrays, ti, tj) >= 0:
             return
         if self.tiles == len(self.arrays.tile):

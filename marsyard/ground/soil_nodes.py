@@ -44,7 +44,7 @@ RESTING, LEAVES, ARRIVES, FREE = range(13, 17)
 # scratch of pushing: steps to the border of the footprint, volume on its way [m³]
 LAYER, AMOUNT = 17, 18
 NODE_COLUMNS = 19
-#: `LAYER` of a node that no way leads out from
+#: `LAYER` of a node from which no path leads out
 FAR = 1e9
 
 

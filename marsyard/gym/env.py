@@ -5,7 +5,7 @@
 | index | meaning | unit of 1 |
 | --- | --- | --- |
 | 0 | speed, forwards positive | `TOP_SPEED`, 0.1 m/s |
-| 1 | curvature of the way, left positive | `CURVATURE`, 1 per 1.25 m |
+| 1 | curvature of the path, left positive | `CURVATURE`, 1 per 1.25 m |
 | 2 | crab angle, course to the left of the nose (where `crab` is set) | `CRAB`, 60° |
 
 **Observation** `Box`, float32, values beyond the range are cut:
@@ -119,7 +119,7 @@ class RoverEnv(gymnasium.Env, ABC):
         if self.pays_energy and not self._worlds.has_motors:
             raise InputError(
                 f"{scenario or self.scenario}: motors: are missing, and the reward counts their "
-                "electrical energy; give the drives some (as learning/drive-efficiently has them)"
+                "electrical energy; add motors to the drives (as in learning/drive-efficiently)"
             )
         self._steps = self._worlds.steps(STEP)
         self.worlds, self.world_seed = worlds, world_seed
@@ -301,7 +301,7 @@ def _randomise(own: Randomise, given: Mapping[str, Any] | bool | None) -> Random
     if given is False:
         return Randomise(terrain=False, soil=0.0, spread=0.0, turn=0.0)
     if not isinstance(given, Mapping):
-        raise InputError(f"randomise: {given!r}; True, False or what is to differ by name")
+        raise InputError(f"randomise: {given!r}; True, False or a mapping by name is expected")
     known = tuple(Randomise.__dataclass_fields__)
     for name in given:
         if name not in known:

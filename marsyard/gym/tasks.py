@@ -53,7 +53,7 @@ class ReachGoal(_ToGoal):
         return {"goal_x": away * math.cos(heading), "goal_y": away * math.sin(heading)}
 
     def reward(self, before: Reading, now: Reading) -> float:
-        """Way made good, less a price for time."""
+        """Progress, less a price for time."""
         return self.target(before)[0] - self.target(now)[0] - TIME_PRICE * STEP
 
 
@@ -118,6 +118,6 @@ class DriveEfficiently(_ToGoal):
         return {"goal_x": 10.0, "goal_y": 0.0}
 
     def reward(self, before: Reading, now: Reading) -> float:
-        """Way made good, less the price of the energy."""
+        """Progress, less the price of the energy."""
         energy = now.energy + self.idle_power * STEP
         return self.target(before)[0] - self.target(now)[0] - self.price * energy

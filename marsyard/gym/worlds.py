@@ -177,11 +177,11 @@ class Worlds:
 def _scatter(
     data: dict[str, Any], scenario: Scenario, spread: float, random: np.random.Generator
 ) -> dict[str, float]:
-    """Scatter the strength of the ground's own soil; returns the factors."""
+    """Scatter the strength of the ground's custom soil; returns the factors."""
     ground: Any = scenario.ground[0]
     name = ground.soil or getattr(ground.terrain, "soil", None)
     if name is None:
-        raise InputError("randomise.soil: the ground names no soil of its own to scatter")
+        raise InputError("randomise.soil: the ground names no soil to randomise")
     soil = load_soil(name)
     numbers: dict[str, Any] = dict(name) if isinstance(name, dict) else {"name": name}
     factors = {}

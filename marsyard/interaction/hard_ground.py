@@ -36,7 +36,7 @@ class Wheels(NamedTuple):
     shapes: BodyShapes  # colliding shapes of other bodies, for mesh grounds
     parts: BodyShapes  # further discs of conical wheels, rollers of tracks, on every ground
     part_wheel: I1  # wheel they belong to, or −1
-    part_organ: I1  # track they belong to among the organs, or −1
+    part_organ: I1  # track they belong to among the contact bodies, or −1
     part_dof: I1  # degree of freedom that moves the belt, or −1
     part_radius: F1  # belt speed per rate of it [m]
     bodies: I1  # those whose shapes above meet the ground, each once

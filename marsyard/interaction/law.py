@@ -1,4 +1,4 @@
-"""A law of interaction in one world: what it gives to the engine, which knows no law by name.
+"""A law of interaction in one world: what it gives to the engine, which has no law by name.
 
 The kernels are compiled apart from the engine's loop, only where a world needs them, and called by
 their addresses, `kernel(attachments, arrays, time, h, theta, flag)`:
@@ -291,7 +291,7 @@ class Law:
 
     def pressed(self, pair: str) -> Any:
         """What passes between one of its `surface_pairs`."""
-        raise NotImplementedError(f"the law '{self.name}' knows no pairs")
+        raise NotImplementedError(f"the law '{self.name}' does not support pairs")
 
     def kept(self) -> dict[str, np.ndarray]:
         """The arrays that make its state, by the names under which they are saved."""

@@ -64,7 +64,7 @@ def build_laws(
 
 def _own_laws(place: Place) -> list[Law]:
     """Marsyard's own laws, on all bodies that no law of a plug-in has taken: first a wheel model
-    under its wheels, then laws of soil and of hard ground under all others. A wheel model that acts
+    under its wheels, then soil models and of hard ground under all others. A wheel model that acts
     on soft ground alone leaves hard ground to the others."""
     made: list[Law] = []
     on_soil = on_hard = place.bodies
@@ -94,7 +94,7 @@ def _wheels_of_model(place: Place) -> frozenset[int]:
     for name in names:
         if name not in robot.wheels:
             raise InputError(
-                f"interaction.wheel.wheels: '{name}' is no wheel of {robot.name}; "
+                f"interaction.wheel.wheels: '{name}' is not a wheel of {robot.name}; "
                 f"{suggest(name, list(robot.wheels))}"
             )
     bodies = {name: place.model.body(wheel.body).id for name, wheel in robot.wheels.items()}
@@ -127,7 +127,7 @@ def named_bodies(
     for name in names:
         if name not in known:
             raise InputError(
-                f"{field}: '{name}' is no wheel, foot, track or body of {robot.name}; "
+                f"{field}: '{name}' is not a wheel, foot, track or body of {robot.name}; "
                 f"{suggest(name, list(known))}"
             )
     return frozenset(known[name] for name in names)

@@ -89,7 +89,7 @@ class Rows(NamedTuple):
     gap: F1  # [c] [m]
     point: F2  # [c, 3], where the two touch [m]
     frame: F3  # [c, 3, 3], rows: normal from body1 into body2, first and second tangent
-    friction: F1  # [c], Coulomb's coefficient μ
+    friction: F1  # [c], Coulomb friction coefficient μ
     restitution: F1  # [c], Newton's coefficient e along the normal
     restitution_tangential: F1  # [c], and along the tangents
     kind: I1  # [c], POINT …

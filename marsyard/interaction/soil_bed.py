@@ -1,6 +1,6 @@
 """The soil bed: soft ground as a law of its own, which acts on no body.
 
-It keeps the state of the grid that laws of soil share, and lets displaced soil flow once a step,
+It keeps the state of the grid that soil models share, and lets displaced soil flow once a step,
 however many laws have displaced it: with the kernels of the law that says how (`SoilLaw.flow`).
 Where nothing displaces soil there is nothing to flow, and no kernel.
 """
@@ -25,7 +25,7 @@ _BY_TILE = ("tile", "top", "request", "queue")
 
 
 class SoilBed(Law):
-    """The ground that laws of soil act on."""
+    """The ground that soil models act on."""
 
     name = "soil_bed"
     passive = True
@@ -43,7 +43,7 @@ class SoilBed(Law):
 
     @property
     def soil_laws(self) -> tuple[SoilLaw, ...]:
-        """The laws of soil that act on it."""
+        """The soil models that act on it."""
         return tuple(self._laws)
 
     def attach(self, attached: Attachments) -> None:

@@ -1,4 +1,4 @@
-"""What the kernels of laws of soil share: answers of a call, sums by body, the ground's flow.
+"""What the kernels of soil models share: answers of a call, sums by body, the ground's flow.
 
 A law adds up, for each of its bodies, the columns `T_…` in a step and `S_…` between two records.
 

@@ -1,4 +1,4 @@
-"""Laws of soil, as the engine and results see them, whichever they are.
+"""Soil models, as the engine and results see them, whichever they are.
 
 Several may act on one ground, each under its own bodies: `WorldSoil` is all of them as one.
 """
@@ -97,7 +97,7 @@ class SoilLaw(Law):
         self, scenario: Scenario, robot: Robot, model: mujoco.MjModel, soils: tuple[Soil, ...]
     ) -> None:
         """Go on with other numbers of the same soils; what wheels left in the ground stays."""
-        raise InputError(f"the law of soil '{scenario.interaction.soil.model}' cannot change soils")
+        raise InputError(f"the soil model '{scenario.interaction.soil.model}' cannot change soils")
 
     def wheel_radii(self, name: str, wheel: Wheel, rolls: float) -> tuple[float, float]:
         """Where a wheel shears soil, and where it carries [m]; it `rolls` on hard ground with this
@@ -136,13 +136,13 @@ def left_the_map(law: SoilLaw, centre: np.ndarray) -> str:
     return (
         f"{law.attachments[b].name} left the map at x = {x[b]:.3f}, y = {y[b]:.3f} m "
         f"(ground.{law.ground} ends at x {xmin:g} to {xmax:g}, y {ymin:g} to {ymax:g} m; "
-        "set its 'outside' to flat to let it go on)"
+        "set its 'outside' to flat to extend it)"
     )
 
 
 @dataclass(frozen=True)
 class WorldSoil:
-    """The soft ground of a world, with all laws of soil that act on it as one."""
+    """The soft ground of a world, with all soil models that act on it as one."""
 
     ground: SoftGround
     laws: tuple[SoilLaw, ...]
@@ -159,7 +159,7 @@ class WorldSoil:
 
     @property
     def wheels(self) -> frozenset[int]:
-        """Numbers of the wheels that laws of soil act on."""
+        """Numbers of the wheels that soil models act on."""
         return frozenset(int(w) for law in self.laws for w in law.wheel if w >= 0)
 
     def columns(self) -> tuple[Column, ...]:

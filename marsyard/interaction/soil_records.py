@@ -1,6 +1,6 @@
 """What soil under the wheels becomes in the results: stresses, resistances, work, volume.
 
-All laws of soil have these variables, each for its own wheels; sums are over all bodies.
+All soil models have these variables, each for its own wheels; sums are over all bodies.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def _contact(
     wheels, interval = len(seen.wheels.radius), seen.interval[:, None]
     total, sums = law.by_wheel(total, wheels), law.by_wheel(sums, wheels)
     rows = (
-        ("contact_area", total[..., T_AREA], "m²", "area of the wheel in contact"),
+        ("contact_area", total[..., T_AREA], "m²", "contact area of the wheel"),
         ("compaction_resistance", sums[..., S_COMPACTION] / interval, "N",
-         "resistance from pressing soil down"),
+         "compaction resistance"),
         ("bulldozing_resistance", sums[..., S_BULLDOZING] / interval, "N",
-         "resistance from soil piled up"),
+         "bulldozing resistance"),
         ("pressure_max", total[..., T_PRESSURE], "Pa", "largest normal stress"),
         ("shear_max", total[..., T_SHEAR], "Pa", "largest shear stress"),
     )  # fmt: skip
@@ -84,9 +84,9 @@ def _stresses(law: SoilLaw, seen: Recorded) -> dict[str, Variable]:
 
 def _sums(seen: Recorded, every: np.ndarray) -> dict[str, Variable]:
     rows = (
-        ("energy_soil", -seen.work, "J", "work taken by the soil since the start"),
-        ("energy_compaction", every[..., S_PLASTIC], "J", "of it, plastic sinkage"),
-        ("energy_shear", every[..., S_SHEAR], "J", "of it, shearing"),
+        ("energy_soil", -seen.work, "J", "work done on the soil since the start"),
+        ("energy_compaction", every[..., S_PLASTIC], "J", "share of it for plastic sinkage"),
+        ("energy_shear", every[..., S_SHEAR], "J", "share of it for shearing"),
         ("displaced_volume", every[..., S_VOLUME], "m³",
          "volume of soil displaced since the start"),
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """What a wheel's tread makes of the soil: strength under it, soil it carries along, slip sinkage.
 
-All laws of soil share these pieces, so that they agree about the same wheel on the same soil.
+All soil models share these pieces, so that they agree about the same wheel on the same soil.
 
 Strength. On a share f of the tread soil shears on soil, on the rest it slides on the rim:
 

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from marsyard.modules.yard import Yard
     from marsyard.ports import (
         BaseState,
+        ContactBodyStates,
+        ContactBodyWrenches,
         Control,
         Interaction,
         JointCommands,
         JointStates,
         Multibody,
-        OrganStates,
-        OrganWrenches,
         PostProcessing,
     )
 
@@ -31,8 +31,8 @@ _HOME = {
     "JointCommands": ".ports",
     "JointStates": ".ports",
     "Multibody": ".ports",
-    "OrganStates": ".ports",
-    "OrganWrenches": ".ports",
+    "ContactBodyStates": ".ports",
+    "ContactBodyWrenches": ".ports",
     "PostProcessing": ".ports",
     "ScenarioControl": "scenario_laws",
     "SoilInteraction": "soil_box",
@@ -47,12 +47,14 @@ __all__ = [
     "JointCommands",
     "JointStates",
     "Multibody",
-    "OrganStates",
-    "OrganWrenches",
+    "ContactBodyStates",
+    "ContactBodyWrenches",
     "PostProcessing",
     "ScenarioControl",
     "SoilInteraction",
     "Yard",
 ]
 
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+_RENAMED = {"OrganStates": "ContactBodyStates", "OrganWrenches": "ContactBodyWrenches"}
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME, _RENAMED)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from marsyard.drawing.page import headed, joined, number, paragraph, table
 from marsyard.drawing.sheet import FigureFile, save_png, slug
-from marsyard.errors import InputError, told
+from marsyard.errors import InputError, format_exception
 from marsyard.files import read_text
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def evaluate_post(data: xr.Dataset, post: Mapping[str, PostProcessing]) -> dict[
             # a function may not change what others see
             out[name] = function(data.copy(deep=True))
         except Exception as error:
-            out[name] = PostError(f"post.{name}: {told(error)}")
+            out[name] = PostError(f"post.{name}: {format_exception(error)}")
     return out
 
 

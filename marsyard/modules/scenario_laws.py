@@ -10,7 +10,7 @@ import numpy as np
 
 from marsyard.control.expression import evaluate
 from marsyard.errors import InputError
-from marsyard.ports import BaseState, JointCommands, JointStates, OrganWrenches
+from marsyard.ports import BaseState, ContactBodyWrenches, JointCommands, JointStates
 from marsyard.results.dataset import attitude
 from marsyard.scenario import Scenario
 from marsyard.scenario.fmu import FmuLaw
@@ -25,10 +25,10 @@ class ScenarioControl:
         for key in ("drive", "gait"):
             if getattr(scenario, key) is not None:
                 raise InputError(
-                    f"{key}: works inside the engine; use Simulation, or give a control"
+                    f"{key}: only works inside the engine; use Simulation, or give a control"
                 )
         if any(isinstance(law, FmuLaw) for law in scenario.control):
-            raise InputError("control: an FMU works inside the engine; use Simulation")
+            raise InputError("control: an FMU only works inside the engine; use Simulation")
         world = build_world(scenario)
         self._names = world.joints
         self._table = build_commands(scenario, world)
@@ -36,7 +36,7 @@ class ScenarioControl:
         self._laws = len(scenario.control)
 
     def __call__(
-        self, time: float, joints: JointStates, base: BaseState, wrenches: OrganWrenches
+        self, time: float, joints: JointStates, base: BaseState, wrenches: ContactBodyWrenches
     ) -> JointCommands:
         """Torques and speeds by the laws that act at `time`."""
         if not self._laws:

@@ -1,10 +1,10 @@
 """marsyard's soil as an interaction box: soil contact model or wheel models on the deformable grid.
 
-The same compiled law as in the engine, called at given states of the organs. The box belongs to
-the wheels and other colliding bodies of the scenario's robot and finds them by name among the
-organs it is given. It gives the damping of its forces too, with the scenario's θ, so that a
-multibody box may take them implicitly. Displaced soil is laid down and slides at the begin of a
-call, after the step before.
+The same compiled law as in the engine, called at given states of the contact bodies. The box
+belongs to the wheels and other colliding bodies of the scenario's robot and finds them by name
+among the contact bodies it is given. It gives the damping of its forces too, with the scenario's θ,
+so that a multibody box may take them implicitly. Displaced soil is laid down and slides at the
+begin of a call, after the step before.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 
 from marsyard.errors import InputError, suggest
 from marsyard.interaction.law import NEEDS_ROOM
-from marsyard.ports import OrganStates, OrganWrenches
+from marsyard.ports import ContactBodyStates, ContactBodyWrenches
 from marsyard.scenario import Scenario
 from marsyard.simulation.attached import COMMIT, EVALUATE, PREPARE, RELAX
 from marsyard.simulation.attaching import attach
-from marsyard.simulation.boxes import CALLBACK
+from marsyard.simulation.plugin_adapters import CALLBACK
 from marsyard.simulation.port_states import organ_table
 from marsyard.simulation.world import build_world
 
 
 class SoilInteraction:
-    """The soil of a scenario under the organs of its robot.
+    """The soil of a scenario under the contact bodies of its robot.
 
     soil = SoilInteraction(load_scenario("soil/wheel"))
     wrenches = soil(time, step, organs)
@@ -47,8 +47,8 @@ class SoilInteraction:
         self._calls = [law.calls() for law in self._laws]
         self._began = False
 
-    def __call__(self, time: float, step: float, organs: OrganStates) -> OrganWrenches:
-        """Wrenches of the soil on all organs; zero on those that cannot touch it."""
+    def __call__(self, time: float, step: float, organs: ContactBodyStates) -> ContactBodyWrenches:
+        """Wrenches of the soil on all contact bodies; zero on those that cannot touch it."""
         at = [_index(name, organs.name) for name in self._organ]
         if self._began:
             self._call(RELAX, time, step)
@@ -72,7 +72,7 @@ class SoilInteraction:
             B = np.tril(a.B[b]) + np.tril(a.B[b], -1).T
             wrench[k] += T.T @ a.F[b]
             damping[k] += T.T @ B @ T
-        return OrganWrenches(wrench[:, :3], wrench[:, 3:6], damping, wrench[:, 6])
+        return ContactBodyWrenches(wrench[:, :3], wrench[:, 3:6], damping, wrench[:, 6])
 
     def _call(self, which: int, time: float, step: float) -> list[int]:
         """Have all laws do something; what they answer."""
@@ -87,7 +87,7 @@ class SoilInteraction:
         for law in self._laws:
             law.refresh()
 
-    def _put(self, organs: OrganStates, at: list[int]) -> np.ndarray:
+    def _put(self, organs: ContactBodyStates, at: list[int]) -> np.ndarray:
         """Place the soil's bodies; returns where they are from their organs' origins."""
         a = self._attached.loop.attached
         arms = np.zeros((len(at), 3))
@@ -116,7 +116,8 @@ class SoilInteraction:
 
 def _index(name: str, names: tuple[str, ...]) -> int:
     if name not in names:
-        raise InputError(f"organs.name: the soil carries '{name}', which is none of the organs; "
+        raise InputError(f"organs.name: the soil supports '{name}', which is not one of the "
+                         f"contact bodies; "
                          f"{suggest(name, names)}")  # fmt: skip
     return names.index(name)
 

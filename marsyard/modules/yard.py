@@ -24,34 +24,34 @@ import numpy as np
 from marsyard.errors import InputError
 from marsyard.ports import (
     BaseState,
+    ContactBodyStates,
+    ContactBodyWrenches,
     Control,
     Interaction,
     JointCommands,
     JointStates,
     Message,
     Multibody,
-    OrganStates,
-    OrganWrenches,
     PostProcessing,
     ports,
 )
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import Diverged
-from marsyard.simulation.boxes import answer_of, blamed
 from marsyard.simulation.plugged import own_boxes, without_plugins
+from marsyard.simulation.plugin_adapters import answer_of, attribute_errors_to
 
 if TYPE_CHECKING:
     import xarray as xr
 
 #: what is kept of each message, and what its variables in the data set begin with
 KEPT: dict[str, tuple[type[Message], tuple[str, ...]]] = {
-    "organ": (OrganStates, ("position", "velocity", "angular_velocity")),
-    "ground": (OrganWrenches, ("force", "moment")),
+    "contact_body": (ContactBodyStates, ("position", "velocity", "angular_velocity")),
+    "ground": (ContactBodyWrenches, ("force", "moment")),
     "joint": (JointStates, ("angle", "rate")),
     "command": (JointCommands, ("torque", "speed")),
     "base": (BaseState, ("position", "quaternion", "velocity", "angular_velocity")),
 }
-_DIMS = {"n": "organ", "m": "joint", "3": "axis", "4": "quat"}
+_DIMS = {"n": "contact_body", "m": "joint", "3": "axis", "4": "quat"}
 _AXES = {"axis": ["x", "y", "z"], "quat": ["w", "x", "y", "z"]}
 
 
@@ -97,9 +97,9 @@ class Yard:
             control = ScenarioControl(scenario)
         self.multibody, self.interaction, self.control = multibody, interaction, control
         self._commands = JointCommands()
-        self._wrenches = OrganWrenches(np.array(0.0))
-        self._now: tuple[OrganStates, JointStates, BaseState] | None = None
-        self._felt: list[OrganWrenches] = []
+        self._wrenches = ContactBodyWrenches(np.array(0.0))
+        self._now: tuple[ContactBodyStates, JointStates, BaseState] | None = None
+        self._felt: list[ContactBodyWrenches] = []
         self._rows: list[dict[str, np.ndarray]] = []
         self._times: list[float] = []
         run = scenario.run
@@ -143,39 +143,39 @@ class Yard:
         organs, joints, base = self._now or self._look()
         n, m = len(organs.name), len(joints.name)
         if self.steps % self._per_control == 0:
-            with blamed(self._boxes.control_name, t):
+            with attribute_errors_to(self._boxes.control_name, t):
                 commands = self.control(t, joints, base, self._mean_wrenches(n))
                 self._commands = answer_of(JointCommands, commands, m=m)
         if self.interaction is not None:
-            with blamed(self._boxes.interaction_name, t):
+            with attribute_errors_to(self._boxes.interaction_name, t):
                 wrenches = self.interaction(t, h, organs)
-                self._wrenches = answer_of(OrganWrenches, wrenches, n=n)
+                self._wrenches = answer_of(ContactBodyWrenches, wrenches, n=n)
         self._felt.append(self._wrenches)
-        with blamed("multibody", t):
+        with attribute_errors_to("multibody", t):
             self.multibody.advance(h, self._commands, self._wrenches)
         self.steps += 1
         self._look()
         if self.steps % self._per_record == 0:
             self._keep()
 
-    def _mean_wrenches(self, n: int) -> OrganWrenches:
+    def _mean_wrenches(self, n: int) -> ContactBodyWrenches:
         """Of the steps since the last control period."""
         felt, self._felt = self._felt, []
         if not felt:
-            return OrganWrenches(np.array(0.0)).fit(n=n)
+            return ContactBodyWrenches(np.array(0.0)).fit(n=n)
         force, moment = (
             np.mean([getattr(w, k) for w in felt], axis=0) for k in ("force", "moment")
         )
-        return OrganWrenches(force, moment).fit(n=n)
+        return ContactBodyWrenches(force, moment).fit(n=n)
 
-    def _look(self) -> tuple[OrganStates, JointStates, BaseState]:
+    def _look(self) -> tuple[ContactBodyStates, JointStates, BaseState]:
         """Ask the multibody box where everything is."""
-        with blamed("multibody", self.time):
-            organs: OrganStates = _sized(OrganStates, self.multibody.organs())
+        with attribute_errors_to("multibody", self.time):
+            organs: ContactBodyStates = _sized(ContactBodyStates, self.multibody.organs())
             joints: JointStates = _sized(JointStates, self.multibody.joints())
             base: BaseState = _sized(BaseState, self.multibody.base())
         if self._now is None:
-            self._wrenches = OrganWrenches(np.array(0.0)).fit(n=len(organs.name))
+            self._wrenches = ContactBodyWrenches(np.array(0.0)).fit(n=len(organs.name))
             self._commands = JointCommands().fit(m=len(joints.name))
         self._now = organs, joints, base
         if not self._times:
@@ -194,7 +194,7 @@ class Yard:
                 row[f"{start}_{name}"] = np.array(getattr(message, name))
         self._times.append(self.time)
         self._rows.append(row)
-        self._names = {"organ": organs.name, "joint": joints.name}
+        self._names = {"contact_body": organs.name, "joint": joints.name}
 
     def dataset(self) -> xr.Dataset:
         """Everything recorded so far, as labelled data; wrenches and commands are those of the

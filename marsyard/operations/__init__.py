@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from marsyard.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from marsyard.operations.distributions import read_uncertain
     from marsyard.operations.recording import record_sequence, sequence_of_setpoints
     from marsyard.operations.sequence import (
         Sequence,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
         save_sequence,
         sequence_of,
     )
-    from marsyard.operations.uncertain import read_uncertain
     from marsyard.operations.validation.base import base_scenario
     from marsyard.operations.validation.limits import read_limits
     from marsyard.operations.validation.validate import Validation, validate
@@ -54,7 +54,7 @@ _HOME = {
     "load_sequence": "sequence",
     "on_scenario": "sequence",
     "read_limits": "validation.limits",
-    "read_uncertain": "uncertain",
+    "read_uncertain": "distributions",
     "record_sequence": "recording",
     "save_sequence": "sequence",
     "sequence_of": "sequence",

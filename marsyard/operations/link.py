@@ -31,8 +31,9 @@ A message of n bytes handed over at t₀ passes three stages, each of which can 
    which is exact and needs no step of time. The chain starts from its stationary state, π.
 
 All times are those of one clock, given by the caller, simulated or real, and never run backwards.
-The luck of the n-th message depends on the seed and n alone (Philox), so the outcome does not
-depend on how often the link is asked, and a copy goes on bit by bit as the original.
+The random losses and delays of the n-th message depend on the seed and n alone (Philox), so the
+outcome does not depend on how often the link is asked, and a copy goes on bit by bit as the
+original.
 
 At all times: sent = delivered + lost + dropped + in flight (waiting, transmitted or under way).
 
@@ -172,8 +173,8 @@ class LinkSettings(BaseModel):
         for begin, end in self.windows if isinstance(self.windows, list) else []:
             if not last <= begin < end:
                 raise ValueError(
-                    f"windows: [{begin:g} s, {end:g} s] must begin before it ends, "
-                    "after the one before"
+                    f"windows: [{begin:g} s, {end:g} s] must start before it ends, and after the "
+                    f"previous window"
                 )
             last = end
         return self

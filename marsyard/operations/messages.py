@@ -187,7 +187,9 @@ class Stop(_Up, tag=2, frozen=True, kw_only=True):
 
 
 class Resume(_Up, tag=3, frozen=True, kw_only=True):
-    """Take orders again: ends emergency stops with a lower id, and the hold with this number."""
+    """Accept commands again: ends emergency stops with a lower id, and the hold with this
+    number.
+    """
 
     id: Id
     hold: Count = 0

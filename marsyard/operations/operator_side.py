@@ -221,7 +221,9 @@ class Operator:
         return entry.id
 
     def resume(self, now: float) -> int:
-        """Take orders again after a stop, or after the hold that was heard of; returns its id."""
+        """Accept commands again after a stop, or after the hold that was heard of; returns its
+        id.
+        """
         self._advance(now)
         entry = self._enter("resume", now)
         entry.hold = self.hold
@@ -248,7 +250,7 @@ class Operator:
             by.current |= entry.current
             # an order that left may be under way: only the rover knows
             if entry.state == "queued" or entry.kind != "order":
-                entry.set("cancelled", now, f"{by.kind} {by.id} takes its place")
+                entry.set("cancelled", now, f"{by.kind} {by.id} replaces it")
                 self._pending.remove(entry)
 
     def message(self, entry: Entry) -> Upward:
@@ -390,7 +392,7 @@ class Operator:
         for entry in [*self._pending, *self._lost]:
             silent = entry.kind == "order" and entry.state in ("sent", "lost")
             if silent and entry.id < max(settled):
-                entry.set("cancelled", now, f"it never arrived and is void since {max(settled)}")
+                entry.set("cancelled", now, f"it never arrived and expired at {max(settled)}")
         self._pending = [e for e in self._pending if e.state != "cancelled"]
         self._lost = [e for e in self._lost if e.state == "lost"]
 
@@ -452,14 +454,14 @@ class Operator:
         elif state != "good" and self._heard_at is not None:
             words.append(f"Link {state}: nothing heard for {now - self._heard_at:.1f} s.")
         if self.mode == "stopped":
-            words.append("The rover is stopped by an emergency stop; it needs a resume.")
+            words.append("The rover is held by an emergency stop; press Resume to continue.")
         elif self.mode == "safe":
             rule = (
-                "it needs a resume"
+                "it waits for Resume"
                 if self.settings.resume == "operator"
-                else "it goes on by itself"
+                else "it continues on its own"
             )
-            words.append(f"The rover stopped by itself since the link was silent; {rule}.")
+            words.append(f"The rover stopped itself because the link was silent; {rule}.")
         lost = [e.id for e in self._lost if e.state == "lost"]
         if lost:
             said = _counted(len(lost), "order was", "orders were")

@@ -92,7 +92,7 @@ class ProtocolSettings(BaseModel):
         if self.watchdog is not None and self.watchdog <= self.heartbeat:
             raise ValueError(
                 f"watchdog ({self.watchdog:g} s) must be longer than heartbeat "
-                f"({self.heartbeat:g} s), or the rover stops between two of them"
+                f"({self.heartbeat:g} s), otherwise the rover stops between two heartbeats"
             )
         if self.lost < self.late:
             raise ValueError(f"lost ({self.lost:g} s) must not be below late ({self.late:g} s)")

@@ -25,12 +25,14 @@ def record_sequence(run: Any, *, title: str = "") -> Sequence:
     """
     ds = _data(run)
     if "setpoint_rate" not in ds:
-        raise InputError("record_sequence: the run has no drive whose commands could be recorded")
+        raise InputError(
+            "record_sequence: the run has no drive, so there are no commands to record"
+        )
     time = ds.drive_time.values
     if len(time) and time[0] > 1e-9:
         raise InputError(
-            f"record_sequence: the run was resumed at {time[0]:g} s, and does not hold what was "
-            "commanded before"
+            f"record_sequence: the run was resumed at {time[0]:g} sand does not contain the "
+            f"earlier commands"
         )
     joints = ds.setpoint_joint.values if "setpoint_joint" in ds else None
     posed = [str(name) for name in ds.posed.values] if "posed" in ds.coords else []
@@ -89,7 +91,7 @@ def _round(seconds: float) -> float:
 
 def _check(time: np.ndarray, given: dict[str, Any], end: float) -> None:
     if time.ndim != 1 or len(time) == 0 or np.any(np.diff(time) <= 0):
-        raise InputError("setpoints.time: give times that rise, at least one")
+        raise InputError("setpoints.time: give increasing times, at least one")
     if not np.all(np.isfinite(time)) or time[0] < 0:
         raise InputError("setpoints.time: must be finite and not negative")
     if not given["rate"]:

@@ -39,9 +39,9 @@ class Sequence(Part):
     """Commands for a rover, in the order in which they are carried out."""
 
     title: str = Field("", description="one line")
-    description: str = Field("", description="what it is for")
+    description: str = Field("", description="purpose")
     duration: Annotated[Time, Field(gt=0)] | None = Field(
-        None, description="of the run, at most [s]; default: the scenario's"
+        None, description="maximum duration of the run [s]; default: the scenario's"
     )
     limits: AbortLimits = AbortLimits()
     postures: dict[str, Posture] = Field({}, description="named ones, for the commands")
@@ -86,7 +86,7 @@ def sequence_of(scenario: Scenario) -> Sequence:
     """The commands of a scenario's drive as a sequence."""
     drive = scenario.drive
     if drive is None:
-        raise InputError("sequence: the scenario has no drive to take commands from")
+        raise InputError("sequence: the scenario has no drive, so it has no commands")
     return Sequence(
         title=scenario.title, limits=drive.abort_limits, postures=drive.postures,
         sequence=drive.commands,
@@ -103,7 +103,9 @@ def on_scenario(
     out.
     """
     if scenario.gait is not None:
-        raise InputError("sequence: the scenario has a gait; a sequence needs one without")
+        raise InputError(
+            "sequence: the scenario has a gait; a sequence needs a scenario without one"
+        )
     commands = {
         "commands": sequence.sequence,
         "postures": sequence.postures,

@@ -1,4 +1,4 @@
-"""Go, caution or no-go: how likely a limit is broken, with what is known of that from n runs.
+"""Go, caution or no-go: how likely a limit is violated, with what is known of that from n runs.
 
 Of n runs k break a limit. The probability p of breaking it has the estimate k/n and, at confidence
 1 − α, the interval of Clopper and Pearson (Biometrika 26, 1934), which is never too narrow:
@@ -14,7 +14,7 @@ Of n runs k break a limit. The probability p of breaking it has the estimate k/n
 With no failure in n runs p_high is about 3.7/n at 95 %: 200 runs show that p is below 1.8 %.
 
 Margins. A limit leaves (limit − value)/|limit| of itself, 0 when it is just met, negative when it
-is broken; the thinnest margin is where it is smallest over all runs.
+is broken; the smallest margin is where it is smallest over all runs.
 
 Where a rover ends: mean and covariance of its end points; the ellipse that holds a share q of a
 Gaussian is (x − m)ᵀ S⁻¹ (x − m) = −2 ln(1 − q), with S from n points multiplied by
@@ -48,8 +48,8 @@ class Policy:
     def __post_init__(self) -> None:
         if not 0 <= self.accepted <= self.refused < 1:
             raise InputError(
-                f"accepted, refused = {self.accepted:g}, {self.refused:g}: must rise, from 0 to "
-                "below 1"
+                f"accepted, refused = {self.accepted:g}, {self.refused:g}: must increase, from 0 "
+                f"to below 1"
             )
         if not 0.5 <= self.confidence < 1:
             raise InputError(f"confidence = {self.confidence:g}: must be from 0.5 to below 1")
@@ -57,7 +57,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Chance:
-    """How often a limit was broken: k of n, the estimate and its interval."""
+    """How often a limit was violated: k of n, the estimate and its interval."""
 
     broken: int
     runs: int
@@ -166,7 +166,7 @@ def end_ellipse(points: np.ndarray, share: float = 0.95) -> Ellipse:
     xy = xy[np.isfinite(xy).all(axis=1)]
     n = len(xy)
     if n < 4:
-        raise InputError(f"end points: {n} are too few for an ellipse; 4 or more are needed")
+        raise InputError(f"end points: {n} are too few for an ellipse; at least 4 are needed")
     spread = np.cov(xy.T)
     factor = 2 * (n + 1) * (n - 1) / (n * (n - 2)) * float(f.ppf(share, 2, n - 2))
     values, vectors = np.linalg.eigh(spread)

@@ -95,7 +95,7 @@ def measure_in(ds: xr.Dataset, what: Measure, unit: str) -> tuple[float | None, 
     if unit != own and (dimension_of(own) is None or dimension_of(own) != dimension_of(unit)):
         allowed = ", ".join(u for u in UNITS.get(dimension_of(own) or "", {own: 1.0}) if u)
         raise InputError(
-            f"'{unit}' is not a unit of what is taken, which is "
+            f"'{unit}' is not a unit of this quantity, which is "
             + (f"in '{own}'; valid: {allowed}" if own else f"a plain number; valid: {allowed}")
         )
     number, reason = measure(ds, what)
@@ -154,7 +154,7 @@ def _window(ds: xr.Dataset, check: Measure, several: bool = False) -> tuple[np.n
     array = series(ds, check.of)
     if array.ndim > 1 and not several:
         dims = ", ".join(str(d) for d in array.dims if d != "time")
-        raise InputError(f"'{check.of}' is several curves; pick one of its {dims} with a dot")
+        raise InputError(f"'{check.of}' has several curves; select one of its {dims} with a dot")
     time, values = array["time"].values.astype(float), array.values.astype(float)
     inside = _inside(time, check)
     if not inside.any():
@@ -302,7 +302,7 @@ def _vertical(ds: xr.Dataset, check: Measure) -> np.ndarray:
     """The velocity an impact is judged by: that of the base unless the check names another."""
     array = series(ds, "velocity_base.z" if check.of == "impact" else check.of)
     if array.ndim > 1:
-        raise InputError(f"'{check.of}' is several curves; name one velocity, or 'impact'")
+        raise InputError(f"'{check.of}' has several curves; select one velocity, or 'impact'")
     return array.values.astype(float)
 
 

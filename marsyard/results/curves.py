@@ -112,7 +112,7 @@ def default_figures(ds: xr.Dataset) -> tuple[Figure, ...]:
             "Driving torque and resistances in soil",
             [["driving_torque"], ["compaction_resistance"], ["bulldozing_resistance"]],
         ),
-        ("Pull of the tethers", [["tether_force"]]),
+        ("Tension of the tethers", [["tether_force"]]),
         ("Energy", [["energy_kinetic", "energy_potential", "energy"]]),
         (
             "Solver",

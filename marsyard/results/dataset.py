@@ -61,7 +61,9 @@ def open_results(path: str | Path) -> xr.Dataset:
     if not file.exists():
         kept = sorted(path.glob("members/*/results.nc"))
         if (path / "study.nc").exists():
-            which = f"give one of its members, e.g. '{kept[-1].parent}'" if kept else "none is kept"
+            which = (
+                f"give one of its members, e.g. '{kept[-1].parent}'" if kept else "none is stored"
+            )
             raise InputError(f"'{path}' is the folder of a study, not of one run; {which}")
         if path.is_dir():
             raise InputError(f"'{path}' is not the folder of a run: it has no {FILE_NAME}")
@@ -69,7 +71,21 @@ def open_results(path: str | Path) -> xr.Dataset:
     ds = load_file(file)
     if "time" not in ds.dims:
         raise InputError(f"'{file}' is not the result of a run: it has no dimension 'time'")
-    return ds
+    return with_present_names(ds)
+
+
+#: dimensions and variables of files of earlier versions, and what they are called now
+RENAMED = {
+    "organ": "contact_body",
+    "organ_force": "contact_body_force",
+    "organ_moment": "contact_body_moment",
+}
+
+
+def with_present_names(ds: xr.Dataset) -> xr.Dataset:
+    """A data set of an earlier version with the present names of variables and dimensions."""
+    old = {name: new for name, new in RENAMED.items() if name in ds.variables or name in ds.dims}
+    return ds.rename(old) if old else ds
 
 
 def load_file(file: Path, **options: Any) -> xr.Dataset:

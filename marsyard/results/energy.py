@@ -1,6 +1,6 @@
-"""Power and energy of locomotion: motor by motor, per metre, and where it went.
+"""Power and energy of locomotion: by motor, per metre, and by cause.
 
-Motor by motor, with torque τ and rate ω of its joint at the records, integrals by the trapezoidal
+By motor, with torque τ and rate ω of its joint at the records, integrals by the trapezoidal
 rule over them:
 
     P = τ ω                            mechanical power [W]
@@ -15,14 +15,14 @@ Returned work is lost, burnt in the brake, unless motors regenerate. With a mode
 
 where `burnt` is ∫ max(−U i, 0) dt without regeneration and 0 with it; the sums close exactly.
 
-Distances: `way` is the length of the base's path, `made_good` its displacement along the wanted
+Distances: `path_length` is that of the base, `net_displacement` its displacement along the wanted
 direction: the robot's heading at the start, tilted as the robot is (uphill on a slope), or one that
 is given. The energy E drawn, electrical where motors with a model do 99 % of the work, mechanical
 otherwise (spent, less what is returned with regeneration), gives
 
     energy per metre E/d [J/m],  cost of transport E/(m g d),
     specific resistance: the same with the mechanical energy (G. Gabrielli, Th. von Kármán: What
-    price speed? Mechanical Engineering 72, 1950), with d the way or the distance made good.
+    price speed? Mechanical Engineering 72, 1950), with d the path length or the net displacement.
 
 Where the work of all motors W went (`energy_motors`, summed in every step):
 
@@ -47,6 +47,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard.errors import InputError
+from marsyard.renamed import Renamed
 from marsyard.results.dataset import open_results, span_text
 from marsyard.rotations import x_axes
 
@@ -58,17 +59,17 @@ CAUSES = {
     "kinetic": "kinetic energy",
     "lifting": "lifting",
     "springs": "springs and tethers",
-    "compaction": "compaction of soil",
-    "shear": "shear and slip in soil",
-    "soil_rest": "soil, rest",
-    "ground": "contact layers, compliant ground, own law",
+    "compaction": "soil compaction",
+    "shear": "soil shear and slip",
+    "soil_rest": "other soil work",
+    "ground": "contact layers, compliant ground, custom law",
     "damping": "damping of joints and beams",
     "rest": "rest",
 }
 #: share of the work that motors without a model may do while the electrical energy counts as known
 SMALL = 0.01
-#: below this way a cost per metre means nothing [m]
-LEAST_WAY = 0.01
+#: below this path length a cost per metre means nothing [m]
+LEAST_PATH = 0.01
 
 
 @dataclass(frozen=True)
@@ -121,9 +122,9 @@ class EnergyAccount:
         total: all of them; its peak is that of the sum.
         work: of all motors, net, summed in every step [J].
         causes: where it went [J], by the names of `CAUSES`.
-        way, made_good, rise: path of the base, displacement along the wanted direction, and height
-            won by the centre of mass [m].
-        regeneration: whether returned work counts as fed back, of motors without a model.
+        path_length, net_displacement, elevation_gain: length of the base's path, displacement along
+            the wanted direction, and rise of the centre of mass [m].
+        regeneration: whether returned work counts as recuperated, of motors without a model.
         soil_only: nothing but soil carried the robot, so that `rest` is the error of the account.
     """
 
@@ -135,11 +136,15 @@ class EnergyAccount:
     total: MotorEnergy
     work: float
     causes: Mapping[str, float]
-    way: float
-    made_good: float
-    rise: float
+    path_length: float
+    net_displacement: float
+    elevation_gain: float
     regeneration: bool
     soil_only: bool
+
+    way = Renamed("path_length")
+    made_good = Renamed("net_displacement")
+    rise = Renamed("elevation_gain")
 
     @property
     def duration(self) -> float:
@@ -167,9 +172,9 @@ class EnergyAccount:
         return "electrical" if math.isfinite(self.electrical) else "mechanical"
 
     def per_metre(self, energy: float, distance: float | None = None) -> float:
-        """Energy by distance, of the way unless given [J/m]; infinite where there is none."""
-        d = self.way if distance is None else distance
-        return energy / d if d > LEAST_WAY else math.inf
+        """Energy per metre of path, or of another distance [J/m]; infinite where there is none."""
+        d = self.path_length if distance is None else distance
+        return energy / d if d > LEAST_PATH else math.inf
 
     def by_weight(self, energy: float, distance: float | None = None) -> float:
         """Energy by weight and distance."""
@@ -177,13 +182,13 @@ class EnergyAccount:
 
     @property
     def cost_of_transport(self) -> float:
-        """Energy drawn by weight and distance made good."""
-        return self.by_weight(self.drawn, self.made_good)
+        """Energy drawn by weight and net displacement."""
+        return self.by_weight(self.drawn, self.net_displacement)
 
     @property
     def specific_resistance(self) -> float:
-        """Mechanical energy by weight and distance made good."""
-        return self.by_weight(self.mechanical, self.made_good)
+        """Mechanical energy by weight and net displacement."""
+        return self.by_weight(self.mechanical, self.net_displacement)
 
     @property
     def closure(self) -> float:
@@ -200,17 +205,18 @@ class EnergyAccount:
     @property
     def moves(self) -> bool:
         """Whether motors worked and the base travelled."""
-        return self.total.works and self.way > 0.05
+        return self.total.works and self.path_length > 0.05
 
     def as_dict(self) -> dict[str, Any]:
         """All numbers, SI, ready for JSON (infinite and unknown ones are None)."""
         numbers = {
             "start": self.start, "end": self.end, "weight": self.weight, "work": self.work,
-            "way": self.way, "made_good": self.made_good, "rise": self.rise,
+            "path_length": self.path_length, "net_displacement": self.net_displacement,
+            "elevation_gain": self.elevation_gain,
             "mechanical": self.mechanical, "electrical": self.electrical, "drawn": self.drawn,
             "mechanical_per_metre": self.per_metre(self.mechanical),
             "electrical_per_metre": self.per_metre(self.electrical),
-            "drawn_per_metre_made_good": self.per_metre(self.drawn, self.made_good),
+            "drawn_per_metre_net": self.per_metre(self.drawn, self.net_displacement),
             "cost_of_transport": self.cost_of_transport,
             "specific_resistance": self.specific_resistance,
             "closure": self.closure, "sampling": self.sampling,
@@ -256,8 +262,9 @@ def energy_account(
     return EnergyAccount(
         start=float(piece["time"][0]), end=float(piece["time"][-1]),
         weight=_weight(ds), motors=tuple(motors), groups=tuple(_groups(piece, motors)),
-        total=total, work=causes.pop("motors"), causes=causes, way=float(steps.sum()),
-        made_good=float((base[-1] - base[0]) @ direction), rise=float(com[-1, 2] - com[0, 2]),
+        total=total, work=causes.pop("motors"), causes=causes, path_length=float(steps.sum()),
+        net_displacement=float((base[-1] - base[0]) @ direction),
+        elevation_gain=float(com[-1, 2] - com[0, 2]),
         regeneration=bool(regeneration), soil_only=_soil_only(piece),
     )  # fmt: skip
 

@@ -35,8 +35,8 @@ _CAUSE_COLOURS = {
 #: parts of a motor's energy: field, name, colour
 _PARTS = (
     ("spent", "mechanical, spent", "#2b5fc0"),
-    ("copper", "lost in copper", "#d55e00"),
-    ("gear", "lost in gear", "#b8860b"),
+    ("copper", "copper loss", "#d55e00"),
+    ("gear", "gear loss", "#b8860b"),
 )
 
 
@@ -58,7 +58,7 @@ def save_energy_figures(
     words = f"{balance_words(account)} {assumption_words(account)}"
     drawn = [("Power and energy", words, draw_energy(piece, account))]
     if motors:
-        drawn.append(("Energy motor by motor", assumption_words(account), draw_motors(account)))
+        drawn.append(("Energy by motor", assumption_words(account), draw_motors(account)))
     files = []
     for number_, (title, caption, canvas) in enumerate(drawn, first):
         path = Path(folder) / f"{number_:02d}-{slug(title)}.{kind}"
@@ -84,7 +84,7 @@ def energy_curves(
     terms = causes_of(ds)
     scale = max(float(np.max(np.abs(v))) for v in terms.values()) or 1.0
     work = terms.pop("motors")
-    bottom: list[EnergyCurve] = [(_label("motors, in", work[-1]), work, "", 2.2, False)]
+    bottom: list[EnergyCurve] = [(_label("motor input", work[-1]), work, "", 2.2, False)]
     for name, values in terms.items():
         if np.max(np.abs(values)) > 1e-3 * scale or name == "rest":
             label = _label(cause_name(account, name), values[-1])
@@ -120,7 +120,7 @@ def role_colours(roles: Sequence[str]) -> dict[str, str]:
 def draw_motors(account: EnergyAccount) -> Canvas:
     """A bar per motor: work spent and losses to the right, work returned to the left."""
     rows = account.motors
-    canvas, (ax,) = sheet("Energy motor by motor", [0.55 + 0.23 * max(len(rows), 1)])
+    canvas, (ax,) = sheet("Energy by motor", [0.55 + 0.23 * max(len(rows), 1)])
     plain(ax)
     y = np.arange(len(rows))
     left = np.zeros(len(rows))
@@ -156,10 +156,10 @@ def cause_name(account: EnergyAccount, name: str) -> str:
 
 def balance_words(account: EnergyAccount) -> str:
     """How well the account closes."""
-    left = f"{100 * abs(account.closure):.2g} % of the energy spent is left"
+    left = f"{100 * abs(account.closure):.2g} % of the energy spent is unaccounted for"
     if account.soil_only:
-        return f"{left}: the error of the account."
-    return f"{left}: friction and impacts on hard ground, and the error of the account."
+        return f"{left}: the error of the energy balance."
+    return f"{left}: friction and impacts on hard ground, and the error of the energy balance."
 
 
 def assumption_words(account: EnergyAccount) -> str:
@@ -167,7 +167,7 @@ def assumption_words(account: EnergyAccount) -> str:
     if math.isfinite(account.electrical):
         text = "Work returned to a motor feeds its losses; beyond them it is fed back"
         return f"{text} or burnt, as the motors say."
-    fate = "counts as fed back" if account.regeneration else "is lost, not fed back"
+    fate = "counts as recuperated" if account.regeneration else "is lost, not recuperated"
     return f"Work returned to a motor (braking) {fate}."
 
 
@@ -176,26 +176,27 @@ def number_rows(account: EnergyAccount) -> list[tuple[str, str]]:
     a = account
     rows = [
         ("span", f"{number(a.start, 4)} to {number(a.end, 4)} s"),
-        ("path length of the base", quantity(a.way, "m", 4)),
-        ("net displacement along the heading", quantity(a.made_good, "m", 4)),
-        ("elevation gain", quantity(a.rise, "m", 4)),
+        ("path length of the base", quantity(a.path_length, "m", 4)),
+        ("net displacement along the heading", quantity(a.net_displacement, "m", 4)),
+        ("elevation gain", quantity(a.elevation_gain, "m", 4)),
         ("work of the motors, spent / returned",
          f"{quantity(a.total.spent, 'J', 4)} / {quantity(a.total.returned, 'J', 4)}"),
         ("mean / peak mechanical power",
          f"{quantity(a.total.mean_power, 'W', 3)} / {quantity(a.total.peak_power, 'W', 3)}"),
         ("mechanical energy per metre of path", quantity(a.per_metre(a.mechanical), "J/m", 4)),
-        ("and of net displacement", quantity(a.per_metre(a.mechanical, a.made_good), "J/m", 4)),
+        ("and of net displacement",
+         quantity(a.per_metre(a.mechanical, a.net_displacement), "J/m", 4)),
         ("cost of transport, mechanical (specific resistance)", number(a.specific_resistance, 3)),
     ]  # fmt: skip
     if math.isfinite(a.electrical):
         t = a.total
         rows += [
             ("electrical energy", quantity(a.electrical, "J", 4)),
-            ("lost in copper / gear / burnt", " / ".join(
+            ("copper loss / gear loss / dissipated", " / ".join(
                 quantity(v, "J", 3) for v in (t.copper, t.gear, t.burnt))),
             ("electrical energy per metre of path", quantity(a.per_metre(a.electrical), "J/m", 4)),
             ("and of net displacement",
-             quantity(a.per_metre(a.electrical, a.made_good), "J/m", 4)),
+             quantity(a.per_metre(a.electrical, a.net_displacement), "J/m", 4)),
             ("cost of transport, electrical", number(a.cost_of_transport, 3)),
         ]  # fmt: skip
     if a.weight == 0:  # what floats is not transported
@@ -209,7 +210,8 @@ def number_rows(account: EnergyAccount) -> list[tuple[str, str]]:
         rows = [row for row in rows if not row[0].startswith(of_transport)]
     if abs(a.sampling) > 0.02:
         rows.append((
-            "remark", f"records are coarse: motor by motor {100 * abs(a.sampling):.2g} % of the "
+            "remark", f"the record period is long: for single motors, {100 * abs(a.sampling):.2g} "
+                      f"% of the "
             "work is missed or counted twice; choose a shorter run.record_period",
         ))  # fmt: skip
     return rows

@@ -34,14 +34,14 @@ def draw_all(
         sections = [automatic] if automatic else []
     if "map" in wanted.show and ground.touched.any():
         about = (
-            "The ground at the end; blue is lower than before, red higher. Lines: paths of the "
-            "wheels' centres; circle and square: the base at the start and at the end."
+            "The ground at the end; blue: lower, red: higher than before. Lines: paths of the "
+            "wheel centres; circle and square: start and end of the base."
         )
         yield "Rut map", about, draw_rut_map(ground, ds, wanted.window, sections, surfaces)
     if "section" in wanted.show:
         for number, section in enumerate(sections, 1):
             title = section.title or ("Cross section" + (f" {number}" if len(sections) > 1 else ""))
-            about = "Undisturbed and final surface along the line of the map; bars: wheels' widths."
+            about = "Undisturbed and final surface along the line in the map; bars: wheel widths."
             yield title, about, draw_section(ground, ds, section, title)
     if "stress" in wanted.show and _any(ds, "stress_normal") and _pressed(ds):
         start, end = stress_span(ds, wanted)
@@ -55,8 +55,8 @@ def draw_all(
         yield "Footprints", about, draw_footprints(ground)
     if "energy" in wanted.show and _any(ds, "energy_soil"):
         about = (
-            "Work of the motors since the start and where it went; the rest is what neither the "
-            "soil nor the robot's motion holds: dampers, friction, contacts with hard ground."
+            "Work of the motors since the start and its use. The rest is work neither work on the "
+            "soil nor stored in the robot's motion: dampers, friction, contacts with hard ground."
         )
         yield "Energy on soil", about, draw_energy(ds)
 
@@ -96,7 +96,7 @@ def draw_energy(ds: xr.Dataset) -> Canvas:
     time = ds["time"].values
     canvas, panels = sheet("Energy on soil", [2.3, 1.9])
     looks = {
-        "motors": ("motors, in", INK, 2.0),
+        "motors": ("motor input", INK, 2.0),
         "soil": ("soil", "#b8860b", 1.7),
         "potential": ("potential", "#2b5fc0", 1.4),
         "kinetic": ("kinetic", "#2f8f4e", 1.4),
@@ -118,7 +118,7 @@ def draw_energy(ds: xr.Dataset) -> Canvas:
             values = ds[name].values
             label = f"{text}: {_joules(values[-1], values[-1])}"
             panels[1].plot(time, values, color=colour, linewidth=1.6, label=label)
-    panels[1].set_ylabel("taken by the soil [J]", fontsize=FONT)
+    panels[1].set_ylabel("work on the soil [J]", fontsize=FONT)
     panels[1].set_xlabel("time [s]", fontsize=FONT)
     for ax in panels:
         legend(ax)

@@ -146,7 +146,7 @@ class Ground:
         """
         if not (np.isfinite([xmin, xmax, ymin, ymax]).all() and xmin < xmax and ymin < ymax):
             raise InputError(
-                f"window: x {xmin:g} to {xmax:g}, y {ymin:g} to {ymax:g} m is no rectangle"
+                f"window: x {xmin:g} to {xmax:g}, y {ymin:g} to {ymax:g} m is not a valid rectangle"
             )
         if every < 1:
             raise InputError(f"every = {every}: must be at least 1")
@@ -190,7 +190,7 @@ class Ground:
         a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
         length = float(np.hypot(*(b - a)))
         if not (np.isfinite(length) and length > 0):
-            raise InputError(f"profile: from {tuple(start)} to {tuple(end)} is no line")
+            raise InputError(f"profile: from {tuple(start)} to {tuple(end)} is not a valid line")
         count = int(min(max(np.ceil(length / (step or self.spacing / 2)), 1), 1_000_000)) + 1
         s = np.linspace(0.0, length, count)
         x, y = (a[k] + s / length * (b[k] - a[k]) for k in range(2))
@@ -356,7 +356,7 @@ def _check(data: xr.Dataset, file: Path) -> None:
             raise InputError(f"{about}: '{name}' is missing or not numbers over {', '.join(dims)}")
     for name in ("tile_x", "tile_y"):
         if not (np.abs(data[name].values / spacing) < _HALF * data.sizes["i"]).all():
-            raise InputError(f"{about}: '{name}' lies outside of the grid's tiles")
+            raise InputError(f"{about}: '{name}' is outside of the grid's tiles")
 
 
 _NODES = ("tile", "i", "j")
@@ -411,7 +411,8 @@ def _dataset(soil: WorldSoil, simulation: Any) -> xr.Dataset:
             "body_width": (b, bodies.width, _about("m", "width")),
             "stress_body": ("point", np.repeat(np.arange(len(counts)), counts), {}),
             "stress_position": (
-                ("point", "axis"), field[:, :3], _about("m", "place relative to the body's centre")
+                ("point", "axis"), field[:, :3], _about("m", "position relative to the body's "
+                                                             "centre")
             ),
             "stress_normal": ("point", field[:, 3], _about("Pa", "normal stress")),
             "stress_along": ("point", field[:, 4], _about("Pa", "shear stress along the heading")),
@@ -425,7 +426,8 @@ def _dataset(soil: WorldSoil, simulation: Any) -> xr.Dataset:
     )  # fmt: skip
     if soil.grid.columns:
         ds["compaction"] = (
-            nodes, tiles["compaction"].astype(np.float32), _about("m", "height lost to compaction")
+            nodes, tiles["compaction"].astype(np.float32), _about("m", "height reduction by "
+                                                                       "compaction")
         )  # fmt: skip
     ds.attrs = {
         "title": simulation.scenario.title,

@@ -37,8 +37,8 @@ def find_section(ds: xr.Dataset, ground: Ground) -> Section | None:
     paths = wheel_paths(ds)
     if not paths or not ground.touched.any():
         return None
-    way = np.mean([p[-1, :2] - p[0, :2] for _, _, p in paths], axis=0)
-    if np.hypot(*way) < 4 * ground.spacing:
+    direction = np.mean([p[-1, :2] - p[0, :2] for _, _, p in paths], axis=0)
+    if np.hypot(*direction) < 4 * ground.spacing:
         return None
     sampled = [p[np.unique(np.linspace(0, len(p) - 1, 200).astype(int)), :2] for _, _, p in paths]
     best: tuple[tuple[float, float], np.ndarray, np.ndarray] | None = None
@@ -120,7 +120,8 @@ def draw_section(
     stretch = 2.9 / (top - bottom) / (SPAN / (1000 * s[-1]))
     (x0, y0), (x1, y1) = section.start, section.end
     where = (
-        f"A ({x0:.2f}, {y0:.2f}) to B ({x1:.2f}, {y1:.2f}) m, heights stretched {stretch:.2g} times"
+        f"A ({x0:.2f}, {y0:.2f}) to B ({x1:.2f}, {y1:.2f}) m, heights exaggerated {stretch:.2g} "
+        f"times"
     )
     ax.set_title(where, fontsize=FONT - 1, loc="right", color=SOFT)
     ax.set_xlabel("distance from A [m]", fontsize=FONT)

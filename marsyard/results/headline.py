@@ -58,10 +58,10 @@ def headline_of(
     """What became of a run; `stopped` says why it ended early."""
     time = ds["time"].values.astype(float)
     duration = float(time[-1] - time[0])
-    verb, distance, rise, told = _motion(ds)
+    verb, distance, rise, phrase = _motion(ds)
     slip, cost = math.nan, math.nan
     how_long = "for" if verb == "stayed" else "in"
-    parts = [f"{told} {how_long} {number(duration, 3)} s"]
+    parts = [f"{phrase} {how_long} {number(duration, 3)} s"]
     if verb in ("climbed", "descended", "drove"):
         slip = mean_slip(ds)
         if math.isfinite(slip):
@@ -73,7 +73,7 @@ def headline_of(
         if math.isfinite(cost):
             parts.append(f"{_plain(cost, 3)} J/m")
     if stopped:
-        parts.append("ended by hand" if "by hand" in stopped else "then the run diverged")
+        parts.append("stopped by the user" if "by hand" in stopped else "then the run diverged")
     parts.append(checks_words(checks))
     words = ", ".join(part for part in parts if part)
     return Headline(verb, distance, rise, duration, slip, cost, words[:1].upper() + words[1:])
@@ -134,8 +134,8 @@ def _in_place(ds: xr.Dataset, distance: float, rise: float) -> tuple[str, float,
         yaw = attitude(ds["quaternion_base"].transpose("time", "quat").values)[:, 2]
         turn = float(yaw[-1] - yaw[0])
         if abs(turn) > TURN:
-            told = f"turned by {number(math.degrees(turn), 3)}° in place"
-            return "turned", distance, rise, told
+            phrase = f"turned by {number(math.degrees(turn), 3)}° in place"
+            return "turned", distance, rise, phrase
     return "stayed", distance, rise, "stayed in place"
 
 

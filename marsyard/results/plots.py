@@ -159,7 +159,9 @@ def _draw_against(ds: xr.Dataset, figure: Figure, name: str) -> Canvas:
     """
     across = lines(ds, name)
     if len(across) != 1:
-        raise InputError(f"figure '{figure.title}': against '{name}' is several curves; pick one")
+        raise InputError(
+            f"figure '{figure.title}': against '{name}' has several curves; select one"
+        )
     x = cut_curve(in_panel_unit(across[0], "", figure), figure.start, figure.end)
     canvas, panels = sheet(figure.title, [2.3] * max(len(figure.panels), 1))
     for ax, panel in zip(panels, panels_of(ds, figure), strict=False):

@@ -128,7 +128,7 @@ def build_scene(
     if coordinates.shape[1] != model.nq:
         raise InputError(
             f"the run has {coordinates.shape[1]} coordinates, the model {model.nq}; "
-            "they do not belong together"
+            "they do not match"
         )
     # a run that broke down is shown up to where it did
     broken = np.flatnonzero(~np.isfinite(coordinates).all(axis=1))
@@ -339,7 +339,8 @@ class Replay:
             self._forces = gui.add_checkbox("show forces", True)
             self._scale = gui.add_slider(
                 "arrow length", 0.1, 5.0, 0.1, 1.0,
-                hint=f"1 draws a usual force half as long as the robot; at most {LONGEST_ARROW} m",
+                hint=f"at 1, a typical force is drawn half as long as the robot; at most "
+                     f"{LONGEST_ARROW} m",
             )  # fmt: skip
             # on soil the ruts tell
             self._show_tracks = gui.add_checkbox("show wheel tracks", scene.soil is None)
@@ -348,9 +349,9 @@ class Replay:
             with gui.add_folder("Soil"):
                 self._colour = gui.add_dropdown("colour", ("height change", "soil"))
                 gui.add_markdown(
-                    f"blue lower, red higher than before, full colour at ± "
-                    f"{1000 * scene.soil.scale:.3g} mm. Each place takes its final height when it "
-                    "was last changed."
+                    f"blue: lower, red: higher than before; full colour at ± "
+                    f"{1000 * scene.soil.scale:.3g} mm. Each node jumps to its final height at "
+                    f"its last change."
                 )
             self._colour.on_update(lambda _: self._changed.set())
         with gui.add_folder("Now"):

@@ -196,12 +196,11 @@ def _alarms(ds: xr.Dataset, stopped: Any) -> list[str]:
     out = []
     if stopped:
         how = f"was {stopped}" if "by hand" in str(stopped) else f"diverged and {stopped}"
-        out.append(f"The run {how}. What was recorded until then is shown.")
+        out.append(f"The run {how}. The report covers the results up to that time.")
     if bad := unconverged(ds):
         out.append(
-            f"{bad} of the steps did not converge: in these the contact problem was left with a "
-            "residual above its tolerance. Results after the first of them are not to be trusted; "
-            "see Solver health."
+            f"{bad} steps did not converge: their contact problem has a residual above the "
+            f"tolerance. Results after the first of these steps are unreliable; see Solver health."
         )
     return out
 
@@ -230,7 +229,7 @@ def checks_section(checks: Sequence[CheckResult]) -> str:
 
 
 def unconverged(ds: xr.Dataset) -> int:
-    """Number of steps whose contact problem did not converge."""
+    """Number of steps with an unconverged contact problem."""
     return int(np.nansum(ds["unconverged"].values)) if "unconverged" in ds else 0
 
 
@@ -304,7 +303,7 @@ def _energy_rows(ds: xr.Dataset) -> list[tuple[str, str]]:
     lost = energy[0] + work - energy[-1]
     if "energy_soil" in ds:
         soil = float(ds["energy_soil"].values[-1])
-        rows.append(("taken by the soil", quantity(soil, "J", 4)))
+        rows.append(("work on the soil", quantity(soil, "J", 4)))
         lost -= soil
     rows.append(("dissipated (impact, friction, damping)", quantity(lost, "J", 4)))
     return rows

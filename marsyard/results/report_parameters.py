@@ -1,4 +1,6 @@
-"""What was run, in groups of names and values, for reports: everything that a scenario sets."""
+"""Scenario and parameters, in groups of names and values, for reports: everything that a scenario
+sets.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,11 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
     robot, run, contact = scenario.robot, scenario.run, scenario.interaction
     given, slides = info.get("given") or {}, info.get("slides") or ()
 
-    def told(path: str, text: str) -> str:
+    def as_written(path: str, text: str) -> str:
         """As the user wrote it, units and all, else the text."""
         return str(given.get(path, text))
 
-    own = "that of the model"
+    own = "as in the model"
     attitude = robot.attitude and [math.degrees(a) for a in robot.attitude]
     start = [
         ("robot", Path(robot.name).name),
@@ -37,13 +39,13 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         ("roll, pitch, yaw", vector(attitude, "°") if attitude else own),
         ("start velocity", vector(robot.velocity, "m/s")),
         ("start angular velocity", vector(robot.angular_velocity, "rad/s")),
-        ("wheel shape", robot.wheel_shape or "that of the robot"),
-        ("gravity", told("gravity", quantity(scenario.gravity, "m/s²"))),
+        ("wheel shape", robot.wheel_shape or "as in the robot"),
+        ("gravity", as_written("gravity", quantity(scenario.gravity, "m/s²"))),
     ]
     if robot.settle:
-        start.append(("placed", "on the ground before the start"))
+        start.append(("placed", "placed on the ground before the start"))
     start += [
-        (f"start of {k}", told(f"robot.joints.{k}", _place(v, k in slides)))
+        (f"start of {k}", as_written(f"robot.joints.{k}", _place(v, k in slides)))
         for k, v in robot.joints.items()
     ]
     start += [(f"start rate {k}", quantity(v, "rad/s")) for k, v in robot.joint_rates.items()]
@@ -67,13 +69,13 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         law += [
             ("solver", contact.solver.method),
             ("solver tolerance", number(contact.solver.tolerance)),
-            ("most iterations", str(contact.solver.max_iterations)),
+            ("maximum iterations", str(contact.solver.max_iterations)),
         ]
     time = [
-        ("duration", told("run.duration", _time(run.duration))),
-        ("step h", told("run.step", _time(run.step))),
-        ("control period", told("run.control_period", _time(run.control_period))),
-        ("record period", told("run.record_period", _time(run.record_period))),
+        ("duration", as_written("run.duration", _time(run.duration))),
+        ("step h", as_written("run.step", _time(run.step))),
+        ("control period", as_written("run.control_period", _time(run.control_period))),
+        ("record period", as_written("run.record_period", _time(run.record_period))),
         ("scheme", _SCHEMES.get(run.integrator, run.integrator)),
     ]
     if run.integrator == "moreau_jean":
@@ -85,7 +87,7 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
     ground = [(str(g.name), _ground(g)) for g in scenario.ground] or [("ground", "none")]
     control = [(_joints(t.joints), _motor(t)) for t in scenario.control]
     blocks = [("Robot and start", start), ("Contact", law), ("Time", time), ("Ground", ground)]
-    blocks += [(title, [(k, _told(v, unit)) for k, v, unit in rows]) for title, rows in acted]
+    blocks += [(title, [(k, _value_text(v, unit)) for k, v, unit in rows]) for title, rows in acted]
     if control:
         blocks.append(("Control", control))
     if scenario.motors:
@@ -95,11 +97,13 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
     if scenario.tethers:
         blocks.append(("Tethers", [(t.name, _tether(t)) for t in scenario.tethers]))
     if scenario.parameters:
-        named = [(k, told(f"parameters.{k}", number(v))) for k, v in scenario.parameters.items()]
+        named = [
+            (k, as_written(f"parameters.{k}", number(v))) for k, v in scenario.parameters.items()
+        ]
         blocks.append(("Parameters (SI where they have no unit)", named))
     if info.get("modules"):
         modules = list(info["modules"].items())
-        blocks.append(("Own modules", modules))
+        blocks.append(("Custom modules", modules))
     if info.get("overrides"):
         changes = info["overrides"]
         changes = [changes] if isinstance(changes, str) else changes
@@ -112,9 +116,11 @@ def _laws(scenario: Scenario, hard: bool) -> list[tuple[str, str]]:
     contact = scenario.interaction
     rows = []
     if hard:
-        rows.append(("law on hard ground", law_of_hard_ground(scenario).title or contact.law))
+        rows.append(
+            ("contact law on hard ground", law_of_hard_ground(scenario).title or contact.law)
+        )
     if any(g.kind == "terrain" for g in scenario.ground):
-        rows.append(("law of soil", laws(SOIL)[contact.soil.model].title))
+        rows.append(("soil model", laws(SOIL)[contact.soil.model].title))
         wheel = contact.wheel
         if wheel is not None:
             which = "all wheels" if wheel.wheels is None else ", ".join(wheel.wheels)
@@ -133,7 +139,7 @@ def _time(seconds: float | None) -> str:
     return quantity(1000 * seconds, "ms") if 0 < seconds < 0.1 else quantity(seconds, "s")
 
 
-def _told(value: Any, unit: str) -> str:
+def _value_text(value: Any, unit: str) -> str:
     """A number with its unit, or words."""
     return str(value) if isinstance(value, str) else quantity(float(value), unit)
 
@@ -233,8 +239,8 @@ def _joints(joints: str | tuple[str, ...]) -> str:
 #: commands that are told one by one
 _MOST_COMMANDS = 50
 _SHARES = {
-    "rates": "rates of plane kinematics",
-    "slip": "rates that make slips agree",
+    "rates": "planar kinematics",
+    "slip": "slip coordination between wheels",
 }
 
 
@@ -252,7 +258,7 @@ def _drive(drive: Any) -> list[tuple[str, str]]:
         ("path following", follow.law.replace("_", " ")),
         ("slip compensation", "yes" if follow.compensate else "no"),
         ("wheels", _SHARES[drive.share]),
-        ("knows its pose by", drive.sense.by.replace("_", " ")),
+        ("pose sensing", drive.sense.by.replace("_", " ")),
     ]
     return rows
 
@@ -275,7 +281,7 @@ def _what(command: Any) -> str:
         return f"goal {vector(command.goal, 'm')}{at}"
     if kind == "arc":
         shape = f"arc of curvature {quantity(command.arc.bend, '1/m')}"
-        return f"{shape}, {quantity(command.arc.way, 'm')} long{at}"
+        return f"{shape}, {quantity(command.arc.distance, 'm')} long{at}"
     if kind == "turn":
         to, angle = ("by", command.turn) if command.turn is not None else ("to", command.turn_to)
         return f"turn {to} {quantity(math.degrees(angle), '°')}"
@@ -299,7 +305,7 @@ def _motor(law: Any) -> str:
     """A law of torque or speed, or an FMU, in words."""
     if isinstance(law, FmuLaw):
         given = "; ".join(f"{name} → {command}" for name, command in law.outputs.items())
-        return f"{Path(law.file).name}: {given or 'commands nothing'}"
+        return f"{Path(law.file).name}: {given or 'no command'}"
     end = "to the end" if law.end is None else f"to {quantity(law.end, 's')}"
     when = f"from {quantity(law.start, 's')} {end}"
     if isinstance(law, SpeedLaw):

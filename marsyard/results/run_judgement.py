@@ -153,7 +153,7 @@ def _tipped(ds: xr.Dataset) -> Finding | None:
 
 
 def off_path(ds: xr.Dataset) -> Finding | None:
-    """The greatest distance from the path that was to be followed."""
+    """The largest cross-track error that was to be followed."""
     if "path_offset" not in ds or not np.isfinite(ds["path_offset"].values).any():
         return None
     offset = np.abs(ds["path_offset"].values)
@@ -163,7 +163,7 @@ def off_path(ds: xr.Dataset) -> Finding | None:
     when = number(float(ds["time"].values[k]), 3)
     return Finding(
         WARNING, "path",
-        f"The path was left by up to {number(float(offset[k]), 2)} m (at {when} s).",
+        f"The greatest cross-track error was {number(float(offset[k]), 2)} m (at {when} s).",
     )  # fmt: skip
 
 
@@ -196,7 +196,7 @@ def body_touched(ds: xr.Dataset) -> Finding | None:
     if not touched.any():
         return None
     first = number(float(ds["time"].values[int(np.argmax(touched))]), 3)
-    text = f"The rover touched the ground with something else than its wheels, first at {first} s."
+    text = f"Parts of the rover other than its wheels touched the ground, first at {first} s."
     return Finding(WARNING, "body", text)
 
 
@@ -277,7 +277,7 @@ def _wheels(names: Sequence[str]) -> str:
 def _convergence(info: Mapping[str, Any]) -> Finding | None:
     said = info.get("convergence")
     if said is None:
-        text = "Grid and step were not checked for convergence (--check-convergence does)."
+        text = "Convergence in grid and step was not checked (use --check-convergence)."
         return Finding(NOTE, "convergence", text)
     if str(said).startswith("converged"):
         return None
@@ -290,7 +290,7 @@ def _motors(ds: xr.Dataset, scenario: Scenario) -> Finding | None:
     free = free or any(law.limit is None for law in laws)
     if scenario.motors or not free:
         return None
-    text = "The motors have no limit of torque or speed"
+    text = "The motors have no torque or speed limit"
     if "motor_torque" in ds and np.isfinite(ds["motor_torque"].values).any():
         text += f"; the greatest torque was {number(_greatest(ds, 'motor_torque'), 3)} N·m"
     return Finding(NOTE, "motors", f"{text}.")
@@ -303,4 +303,4 @@ def _greatest(ds: xr.Dataset, name: str) -> float:
 def _assumed(names: Sequence[str]) -> Finding | None:
     if not names:
         return None
-    return Finding(NOTE, "assumed", f"Assumed, given by no source: {', '.join(names)}.")
+    return Finding(NOTE, "assumed", f"Assumed values without a source: {', '.join(names)}.")

@@ -42,7 +42,7 @@ _NAMES = {
     "density": "density ρ",
     "unloading_stiffness": "unloading stiffness k_u",
     "repose_angle": "angle of repose",
-    "shear_layer": "layer dragged along",
+    "shear_layer": "shear layer",
     "damping": "damping R",
     "exponent_slip": "slip exponent n₁",
     "exponent_side": "side slip exponent n₂",
@@ -190,7 +190,12 @@ def _ground_rows(
     ]  # fmt: skip
     if "displaced_volume" in ds and np.isfinite(ds["displaced_volume"].values[-1]):
         moved = 1000 * float(ds["displaced_volume"].values[-1])
-        rows.append(("volume displaced in all, counted each time", quantity(moved, "L", 3)))
+        rows.append(
+            (
+                "total displaced volume (repeated displacement counted each time)",
+                quantity(moved, "L", 3),
+            )
+        )
     if ground.soils:
         rows.append(("soils", ", ".join(ground.soils)))
     return rows
@@ -230,7 +235,7 @@ def wheel_rows(wheel: WheelLaw) -> list[tuple[str, str]]:
 
 
 #: what options stand for that are not set
-_UNSET = {"exit": "that of each wheel"}
+_UNSET = {"exit": "each wheel's own"}
 
 
 def _option(value: Any) -> str:
@@ -279,10 +284,11 @@ def law_rows(interaction: Interaction) -> list[tuple[str, str]]:
         "coulomb": f"Coulomb, full strength after {quantity(1000 * options.stick, 'mm')} of slip",
     }
     unloading = {
-        "elastic": f"elastic, {number(options.unloading_stiffness)} Pa/m where the soil gives none",
-        "none": "at once, no rebound",
+        "elastic": f"elastic, {number(options.unloading_stiffness)} Pa/m where the soil has no "
+        f"value",
+        "none": "instantaneous, no rebound",
     }
-    flow = "none: ruts only, no berms"
+    flow = "none: ruts without berms"
     if options.flow:
         flow = f"each {number(options.flow_travel)} of the spacing a wheel moves, laid down around "
         flow += (
@@ -298,7 +304,7 @@ def law_rows(interaction: Interaction) -> list[tuple[str, str]]:
         ("width b", width),
         ("shear stress", shear[options.shear]),
         ("unloading", unloading[options.unloading]),
-        ("damping", quantity(options.damping, "Pa·s/m") if options.damping else "that of the soil"),
+        ("damping", quantity(options.damping, "Pa·s/m") if options.damping else "as the soil's"),
         ("flow of displaced soil", flow),
         *_tread_rows(options),
     ]
@@ -306,9 +312,9 @@ def law_rows(interaction: Interaction) -> list[tuple[str, str]]:
 
 def _tread_rows(options: SoilContactOptions) -> list[tuple[str, str]]:
     """What wheels make of the soil under them, alike for all laws of bodies on nodes."""
-    strength = "the soil's, whatever their surface"
+    strength = "as the soil's, regardless of the surface"
     if options.interface:
-        strength = "that of soil on their surface, and the soil's where grousers hold it"
+        strength = "soil-on-surface between grousers, soil-on-soil where the grousers hold soil"
     sinks = ["grousers dig and carry soil"] if options.slip_transport else []
     if options.slip_sinkage != "none":
         by = {"lyasko": "Lyasko 2010", "exponent": "by the soil's exponent_slip"}

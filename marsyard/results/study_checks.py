@@ -59,7 +59,7 @@ def check_values(
     """
     if study.bisect is not None:
         if words is not None:
-            raise InputError("study.bisect: the varied values are words; numbers are needed")
+            raise InputError("study.bisect: the varied values are not numbers")
         _fits(study.bisect.tolerance, unit, "study.bisect.tolerance")
     for k, figure in enumerate(study.figures):
         for reference in figure.reference:
@@ -71,7 +71,7 @@ def check_values(
         field = f"study.checks '{check.name}'"
         if check.take in ("crossing", "boundary"):
             if words is not None:
-                raise InputError(f"{field}: the varied values are words; use take: at")
+                raise InputError(f"{field}: the varied values are not numbers; use take: at")
             _fits(check.expected, unit, field)
             _fits(check.tolerance, unit, field)
         if check.take == "at" and words is not None and check.at not in words:
@@ -79,7 +79,7 @@ def check_values(
         if check.take == "at" and words is None:
             _fits(check.at, unit, field)
         if check.also is None and len(curves) > 1:
-            raise InputError(f"{field}: there are several curves; say which with 'also'")
+            raise InputError(f"{field}: there are several curves; select one with 'also'")
         curve_index(check.also, curves, curve_unit, field)
         if check.divided_by is not None and len(curves) < 2:
             raise InputError(f"{field}: divided_by needs several curves; the study has no 'also'")
@@ -152,7 +152,7 @@ def _taken(ds: xr.Dataset, check: StudyCheck, varied: str) -> float:
     known = np.isfinite(y)
     if check.take == "least_rise":
         if known.sum() < 2 or not known.all():
-            raise InputError("the output is not known at every varied value")
+            raise InputError("the output is missing at some varied values")
         return float(np.diff(y).min())
     if check.take == "crossing":
         return _crossing(x[known], y[known] - check.level, check)
@@ -162,7 +162,7 @@ def _taken(ds: xr.Dataset, check: StudyCheck, varied: str) -> float:
     if exact.size:
         return float(y[exact[0]])
     if not (known.any() and x[known][0] <= at <= x[known][-1]):
-        raise InputError(f"at = {check.at} lies outside the runs that went to their end")
+        raise InputError(f"at = {check.at} is outside of the completed runs")
     return float(np.interp(at, x[known], y[known]))
 
 

@@ -301,9 +301,7 @@ def _legend_title(ds: xr.Dataset, names: Sequence[str]) -> str:
 def _caption(figure: StudyFigure) -> str:
     sources = [f"{r.name}: {r.source.rstrip('.')}." for r in figure.reference]
     if figure.kind == "map":
-        sources.append(
-            "A cell is a run. Outlined: the runs that succeeded; hatched: those that did not."
-        )
+        sources.append("Each cell is a run. Outlined: successful runs; hatched: failed runs.")
     return " ".join([*sources, *([figure.note] if figure.note else [])])
 
 

@@ -278,8 +278,8 @@ def _speed(rows: Sequence[Row], info: Mapping[str, Any]) -> list[tuple[str, str]
         ("runs", str(len(rows))),
         ("processes", str(info["jobs"])),
         ("simulated time, all runs", quantity(info["simulated"], "s")),
-        ("time of the loops, all runs", quantity(wall, "s", 4)),
-        ("elapsed from start to end", quantity(info["elapsed"], "s", 4)),
+        ("computing time, all runs", quantity(wall, "s", 4)),
+        ("elapsed time", quantity(info["elapsed"], "s", 4)),
         ("time per step", quantity(1e6 * wall / max(steps, 1), "µs", 3)),
         ("started", str(info["started"])),
     ]

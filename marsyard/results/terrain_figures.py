@@ -194,7 +194,7 @@ def draw_profile(terrain: Terrain, view: Survey, profile: Profile) -> Figure:
     upper.set_ylabel("height [m]", fontsize=9)
     exaggeration = (0.46 * 4.6 / (top - bottom)) / (0.88 * 8.6 / length)
     upper.set_title(
-        f"heights stretched {exaggeration:.2g} times", fontsize=8, loc="right", color=SOFT
+        f"heights exaggerated {exaggeration:.2g} times", fontsize=8, loc="right", color=SOFT
     )
     upper.text(0.004, 0.97, "A", transform=upper.transAxes, va="top", fontweight="bold", color=LINE)
     upper.text(0.996, 0.97, "B", transform=upper.transAxes, va="top", ha="right",
@@ -225,7 +225,7 @@ def draw_relief(view: Survey) -> Figure:
     stretch = 1.0 if height > 0.03 * longest else _nice(0.06 * longest / max(height, 1e-9))
     stretch = min(stretch, 20.0)
     canvas = _canvas(8.6, 5.3)
-    note = "true to scale" if stretch == 1 else f"heights stretched {stretch:g} times"
+    note = "true to scale" if stretch == 1 else f"heights exaggerated {stretch:g} times"
     _title(canvas, f"{view.title or 'Terrain'}: relief, {note}")
     ax: Any = canvas.add_axes((-0.06, -0.1, 1.12, 1.16), projection="3d", computed_zorder=False)
     ax.plot_surface(
@@ -258,7 +258,7 @@ def draw_roughness(view: Survey) -> Figure:
     lag, rough = np.array(list(pairs_)), np.array(list(pairs_.values()))
     there = rough > 0
     if there.sum() >= 3:
-        ax.loglog(lag[there], 100 * rough[there], "o", color=LINE, markersize=4, label="this view")
+        ax.loglog(lag[there], 100 * rough[there], "o", color=LINE, markersize=4, label="this map")
         short = there & (lag >= 4 * view.spacing) & (lag <= extent / 8)
         if short.sum() >= 3:
             hurst, start = np.polyfit(np.log(lag[short]), np.log(rough[short]), 1)

@@ -45,7 +45,7 @@ class TerrainView:
         gui = self.server.gui
         gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(166, 70, 31))
         gui.add_markdown(f"**{plain_text(self.view.title or 'Terrain')}**")
-        stretch = gui.add_slider("stretch heights", 1.0, 10.0, 0.5, 1.0)
+        stretch = gui.add_slider("height exaggeration", 1.0, 10.0, 0.5, 1.0)
         rows = "\n".join(f"| {k} | {plain_text(v)} |" for k, v in summary(self.view))
         gui.add_markdown(f"| | |\n| --- | --- |\n{rows}")
 

@@ -2,10 +2,10 @@
 
 from marsyard.robot.beams import Beam
 from marsyard.robot.closing import close_loops
+from marsyard.robot.contact_bodies import Foot, Grousers, Roller, Track, Wheel
 from marsyard.robot.design import designed
 from marsyard.robot.design_folder import write_designed
 from marsyard.robot.loops import BallLoop, GearLoop, HingeLoop, Loop, WeldLoop
-from marsyard.robot.organs import Foot, Grousers, Roller, Track, Wheel
 from marsyard.robot.robot import Robot, load_robot
 
 __all__ = [

@@ -46,5 +46,5 @@ class Beam(BaseModel):
     def _different(self) -> Beam:
         for name in self.joints:
             if self.joints.count(name) > 1:
-                raise ValueError(f"'{name}' is named twice; every motion needs a joint of its own")
+                raise ValueError(f"'{name}' is named twice; every motion needs its own joint")
         return self

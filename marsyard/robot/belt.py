@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marsyard.robot.organs import Track
+from marsyard.robot.contact_bodies import Track
 
 #: points on a whole circle; the outline lies within radius · (π/n)²/2 of the true one
 _POINTS = 720
@@ -49,10 +49,10 @@ def runs(track: Track) -> list[Run]:
     longest_arc = 2 * np.pi / _POINTS * max(r.radius + track.thickness for r in track.rollers)
     out = []
     for a, b in zip(corners, after, strict=True):
-        way = b - a
-        size = float(np.linalg.norm(way))
+        span = b - a
+        size = float(np.linalg.norm(span))
         if size > 2 * longest_arc:
-            out.append(Run(a, b, np.array([way[1], -way[0]]) / size))
+            out.append(Run(a, b, np.array([span[1], -span[0]]) / size))
     return out
 
 

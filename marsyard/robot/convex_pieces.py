@@ -178,8 +178,8 @@ def _cut(part: _Part, surface: _Surface) -> list[_Part] | None:
         for place in [*shares, *_flats(part, int(axis))]:
             at, normal = place * np.eye(3)[axis], np.eye(3)[axis]
             sides = [
-                slice_faces_plane(part.vertices, part.faces, way * normal, at)[:2]
-                for way in (1.0, -1.0)
+                slice_faces_plane(part.vertices, part.faces, sign * normal, at)[:2]
+                for sign in (1.0, -1.0)
             ]
             try:
                 volume = sum(ConvexHull(v).volume for v, _ in sides)

@@ -34,10 +34,10 @@ import numpy as np
 from pydantic import ValidationError
 
 from marsyard.errors import InputError, suggest
+from marsyard.robot.contact_bodies import Wheel
 from marsyard.robot.design_bodies import Body, stretch_geoms, write_inertia
 from marsyard.robot.design_checks import check_design
 from marsyard.robot.model_file import ModelFile
-from marsyard.robot.organs import Wheel
 from marsyard.robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class _Edit:
                 if not hinge or name in fixed or not self.carries[body]:
                     allowed = [n for n in names if self._is_pivot(n)]
                     raise InputError(
-                        f"{field}: '{name}' is no pivot between base and wheels; "
+                        f"{field}: '{name}' is not a pivot between base and wheels; "
                         f"{suggest(name, allowed)}"
                     )
                 joint.pos = joint.pos + self.turn[body].T @ (shift.x, 0.0, shift.z)
@@ -233,8 +233,8 @@ class _Edit:
         left = self.design.mass - others
         if left <= 0:
             raise InputError(
-                f"robot.design.mass = {self.design.mass:g} kg: leaves the base no mass; all else "
-                f"weighs {others:.6g} kg"
+                f"robot.design.mass = {self.design.mass:g} kg: "
+                f"leaves no mass for the base; everything else weighs {others:.6g} kg"
             )
         bodies[self.base] = Body.of(self.model, self.base).heavier(left / masses[self.base])
 

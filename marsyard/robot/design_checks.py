@@ -12,8 +12,8 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError
+from marsyard.robot.contact_bodies import Wheel
 from marsyard.robot.extent import reach
-from marsyard.robot.organs import Wheel
 from marsyard.robot.robot import Robot
 
 #: distance from which on shapes are of no interest to each other [m]

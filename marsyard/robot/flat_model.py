@@ -135,11 +135,11 @@ class FlatModel:
         joint = self.joint(name)
         body = self.parent(joint)
         axis, place = (numbers(joint.get(key), 3) for key in ("axis", "pos"))
-        way = angle - numbers(joint.get("ref"), 1)[0]
+        offset = angle - numbers(joint.get("ref"), 1)[0]
         if joint.get("type", "hinge") == "slide":
-            change = Pose(way * axis, np.eye(3))
+            change = Pose(offset * axis, np.eye(3))
         else:
-            quat = np.array([np.cos(way / 2), *(np.sin(way / 2) * axis)])
+            quat = np.array([np.cos(offset / 2), *(np.sin(offset / 2) * axis)])
             turn = Pose.of_quat(np.zeros(3), quat).turn
             change = Pose(place - turn @ place, turn)
         set_pose(body, pose_of(body).then(change))
@@ -150,9 +150,9 @@ class FlatModel:
         for tie in self.tree.findall("equality/joint"):
             powers = np.polynomial.Polynomial(numbers(tie.get("polycoef", "0 1 0 0 0"), 5))
             if tie.get("joint2") == name:
-                powers = powers(np.polynomial.Polynomial([way, 1.0]))
+                powers = powers(np.polynomial.Polynomial([offset, 1.0]))
             if tie.get("joint1") == name:
-                powers = powers - way
+                powers = powers - offset
             tie.set("polycoef", row([*powers.coef, *[0.0] * (5 - len(powers.coef))]))
         if name in self.pose:
             self.pose[name] -= angle

@@ -37,7 +37,7 @@ import numpy as np
 
 from marsyard.errors import InputError, suggest
 from marsyard.robot.anatomy import FREE, HINGE, LEVEL, ROUND, SLIDE, UPRIGHT
-from marsyard.robot.guess_organs import NO_WHEEL, Organs
+from marsyard.robot.guess_contact_bodies import NO_WHEEL, Organs
 from marsyard.robot.motors import Motors
 from marsyard.robot.roles import FRONTS, Roles, WheelGuess, Wish
 
@@ -87,7 +87,7 @@ class _Guess(Organs):
         role = "other" if role == "keep" else role
         for found in self.matching(patterns, "keep" if role == "other" else role).values():
             for j in found:
-                self.roles.give(self.names[j], role, "as you said")
+                self.roles.give(self.names[j], role, "as given")
 
     # --- base and front
 
@@ -102,8 +102,9 @@ class _Guess(Organs):
         if len(tops) > 1:
             names = ", ".join(f"'{self.body_name(b)}'" for b in tops[:4])
             raise InputError(
-                f"{len(tops)} bodies stand in the world ({names}), a robot has one base; say which "
-                "by --base NAME, the others are left out"
+                f"{len(tops)} bodies have no parent ({names}), but a robot has one base; choose "
+                f"it with --base NAME, the others are left out"
+                ""
             )
         self._take_base(tops[0])
 
@@ -117,8 +118,9 @@ class _Guess(Organs):
         top = self.above(b)[-1]
         if b != top:
             raise InputError(
-                f"--base: '{name}' hangs on '{self.body_name(top)}'; the base is a body that "
-                f"nothing carries: {suggest(name, [self.body_name(t) for t in tops])}"
+                f"--base: '{name}"
+                f"' is carried by '{self.body_name(top)}'; the base must be a body without a "
+                f"parent: {suggest(name, [self.body_name(t) for t in tops])}"
             )
         self._take_base(top)
         kept = {k for k in range(self.m.nbody) if top in self.above(k)}
@@ -154,7 +156,8 @@ class _Guess(Organs):
         if self.wish.forward is not None:
             if self.wish.forward not in FRONTS:
                 raise InputError(
-                    f"--forward: '{self.wish.forward}' is no direction; valid: {', '.join(FRONTS)}."
+                    f"--forward: '{self.wish.forward}' is not a direction; valid: "
+                    f"{', '.join(FRONTS)}."
                 )
             self.roles.forward = self.wish.forward
             return
@@ -168,7 +171,7 @@ class _Guess(Organs):
         if np.all(np.isfinite(said)) and np.linalg.norm(said[:2]) > 1e-3:
             if abs(said @ forward) < 0.5 * np.linalg.norm(said[:2]):
                 self.roles.warnings.append(
-                    "names say another front than the axles do; say which by --forward"
+                    "names and axles indicate different fronts; choose one with --forward"
                 )
             elif said @ forward < 0:
                 choice = choice[::-1]
@@ -207,7 +210,9 @@ class _Guess(Organs):
                 caster = "a caster" if free else "turns freely"
                 self.roles.give(name, "passive", f"{why}; no motor: {caster}")
             else:
-                self.roles.give(name, "steering", f"{why}; motor of the file" if said else why)
+                self.roles.give(
+                    name, "steering", f"{why}; motor defined in the file" if said else why
+                )
 
     def _joint(self, key: str) -> str:
         return self.roles.wheels[key].joint
@@ -220,7 +225,7 @@ class _Guess(Organs):
                 continue
             tracks = [k for k, t in self.roles.tracks.items() if self._holds(j, t.body)]
             if self.wish.passive is not None and (wheels or tracks):
-                self.roles.give(name, "other", "above a wheel, and not among --passive")
+                self.roles.give(name, "other", "above a wheel, and not listed in --passive")
             elif len(wheels) > 1 and self._slides_level(j):
                 self.roles.give(name, "frame", f"slides level with wheels {', '.join(wheels)}")
             elif (wheels or tracks) and self._is_leg(j):
@@ -228,11 +233,11 @@ class _Guess(Organs):
             elif wheels or tracks:
                 self.roles.give(name, "passive", f"above wheel {', '.join(wheels or tracks)}")
             elif self.roles.fixed or not moves:
-                self.roles.give(name, "other", "nothing tells what it is for")
+                self.roles.give(name, "other", "purpose unknown")
             elif _PASSIVE.search(self.text(j)):
                 self.roles.give(name, "passive", "by its name")
             else:
-                self.roles.give(name, "locked", "neither rolls nor walks: held still")
+                self.roles.give(name, "locked", "neither rolls nor walks: held fixed")
         # what an equation couples to something that moves cannot be held still
         for _ in self.ties:
             for tie in self.ties:
@@ -240,7 +245,7 @@ class _Guess(Organs):
                 if any(self.roles.joints[n] != "locked" for n in known):
                     for n in known:
                         if self.roles.joints[n] == "locked":
-                            self.roles.give(n, "passive", "an equation couples it to others")
+                            self.roles.give(n, "passive", "coupled to other joints by an equation")
 
     def _slides_level(self, j: int) -> bool:
         """Whether a joint moves an axle to and fro: no suspension does."""
@@ -262,25 +267,33 @@ class _Guess(Organs):
     def _warn(self) -> None:
         say = self.roles.warnings.append
         if not (self.roles.wheels or self.roles.feet or self.roles.tracks):
-            say("no wheels, feet or tracks found: its bodies touch the ground by their own shapes; "
-                "name them by --wheels, --feet or --tracks")  # fmt: skip
+            say("no wheels, feet or tracks found: its bodies touch the ground with their own "
+                "shapes; assign them with --wheels, --feet or --tracks"
+                "")  # fmt: skip
             if lying := [j for j in self.joints if self._lies(j)]:
                 names = ", ".join(self.names[j] for j in lying[:4])
-                say(f"{names}: round and without stops, but the axle is upright; say by --up y (or "
-                    "another) which axis of the file points up")  # fmt: skip
+                say(f"{names}: round and without stops, but the axle is vertical; give the upward "
+                    f"axis of the file with --up y (or another)"
+                    "")  # fmt: skip
         radii = {k: w.round.radius for k, w in self.roles.wheels.items()}
         if radii:
             middle = float(np.median(list(radii.values())))
             odd = [k for k, r in radii.items() if not 0.67 < r / middle < 1.5]
             if odd:
-                say(f"wheel {', '.join(odd)}: radius far from the others' ({middle:.3g} m)")
+                say(
+                    f"wheel {', '.join(odd)}: radius differs greatly from the others' "
+                    f"({middle:.3g} m)"
+                )
             if not 0.01 < middle < 2:
                 say(f"wheels of {middle:.3g} m radius: are the lengths in metres?")
         omni = {self.names[j] for rollers in self.hubs.values() for j in rollers}
         wheels = {k: w for k, w in self.roles.wheels.items() if w.joint not in omni}
         elsewhere = [k for k, w in wheels.items() if self._leans(w)]
         if elsewhere:
-            say(f"wheel {', '.join(elsewhere)}: the axle does not point across the front")
+            say(
+                f"wheel {', '.join(elsewhere)}: the axle is not perpendicular to the forward "
+                f"direction"
+            )
 
     def _lies(self, j: int) -> bool:
         """Whether a joint would be a wheel if its axle were level."""

@@ -51,8 +51,8 @@ def find_low_bodies(model: mujoco.MjModel, roles: Roles) -> list[str]:
         return []
     shown = [f"{name} ({1000 * z:.3g} mm)" for name, z in sorted(low.items(), key=lambda p: p[1])]
     return [
-        f"lower above the ground than half a wheel's radius, {1000 * (line - ground):.3g} mm: "
-        f"{few(shown)}; they will hang on rocks"
+        f"ground clearance below half a wheel radius, {1000 * (line - ground):.3g} mm: "
+        f"{few(shown)}; they will get caught on rocks"
     ]
 
 

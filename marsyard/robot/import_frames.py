@@ -41,7 +41,7 @@ def put_up(flat: FlatModel, up: str | None) -> None:
     if up is None:
         return
     if up not in UPS:
-        raise InputError(f"--up: '{up}' is no direction; valid: {', '.join(UPS)}.")
+        raise InputError(f"--up: '{up}' is not a direction; valid: {', '.join(UPS)}.")
     turn = Pose(np.zeros(3), np.array(UPS[up], dtype=float))
     for body in flat.world.findall("body"):
         set_pose(body, turn.then(pose_of(body)))
@@ -59,8 +59,9 @@ def put_stance(flat: FlatModel, stance: list[str] | None) -> None:
     ends = {e.get("joint") for e in flat.tree.findall("tendon/fixed/joint")}
     if tied or ends & angles.keys():
         raise InputError(
-            "--stance: a model with connect, weld or tendon keeps its own reference pose; write "
-            "the file so that all joints at zero is standing"
+            "--stance: a model with connect, weld or tendon has its own reference pose; change "
+            "the file so that the robot stands with all joints at zero"
+            ""
         )
     for name, angle in angles.items():
         flat.bend(name, angle)
@@ -69,7 +70,7 @@ def put_stance(flat: FlatModel, stance: list[str] | None) -> None:
         for g in flat.file.gears
     ]
     moved = [name for name, angle in angles.items() if angle]
-    flat.notes.append(f"joints count from the stance: {few(moved)}")
+    flat.notes.append(f"joint angles are measured from the stance: {few(moved)}")
 
 
 def _angles(flat: FlatModel, stance: list[str]) -> dict[str, float]:
@@ -111,7 +112,7 @@ def free_base(flat: FlatModel, roles: Roles, model: mujoco.MjModel, notes: list[
             name += "_"
         at = 1 if body.find("inertial") is not None else 0
         body.insert(at, ET.Element("joint", name=name, type="free"))
-        notes.append(f"a free joint was given to '{roles.base}'")
+        notes.append(f"a free joint was added to '{roles.base}'")
         if body.find("inertial") is None and not _has_mass(body):
             raise InputError(
                 f"{flat.file.path.name}: base '{roles.base}' has no mass; give it an inertial"
@@ -206,7 +207,7 @@ def no_dry_friction(flat: FlatModel, model: mujoco.MjModel, notes: list[str]) ->
             joint.set("frictionloss", "0")
             rough.append(str(joint.get("name")))
     if rough:
-        notes.append(f"dry friction left out (no law but MuJoCo's knows it): {few(rough)}")
+        notes.append(f"dry friction left out (only MuJoCo's contact supports it): {few(rough)}")
 
 
 def _clean(turn: np.ndarray) -> np.ndarray:

@@ -93,7 +93,7 @@ def fit_collision_shapes(
                      "(--collisions mesh keeps them)")  # fmt: skip
     if far:
         shown = [f"{name} ({1000 * d:.3g} mm)" for name, d in far.items()]
-        warnings.append(f"collision shapes stand out of their mesh: {few(shown)}; give the link "
+        warnings.append(f"collision shapes protrude from their mesh: {few(shown)}; give the link "
                         "simple collision shapes, or --collisions none")  # fmt: skip
 
 
@@ -186,9 +186,10 @@ def give_soles(flat: FlatModel, roles: Roles, notes: list[str]) -> None:
             at = pose_of(sole)
         elif kind != mujoco.mjtGeom.mjGEOM_SPHERE:
             roles.warnings.append(
-                f"foot {key} ends in no ball: gaits take the middle of the lowest shape of "
-                f"'{name}' as its place, or its lower end where it is long; feet.{key}.point of "
-                "robot.yaml says another"
+                f"foot {key} does not end in a sphere: gaits use the centre of the lowest shape of "
+                f"'{name}' as its position, or its lower end if it is long; change it with "
+                f"feet.{key}.point in robot.yaml"
+                ""
             )
             continue
         elif np.linalg.norm(at.place) < 0.1 * radius:
@@ -208,7 +209,7 @@ def give_soles(flat: FlatModel, roles: Roles, notes: list[str]) -> None:
         roles.why[f"body {foot}"] = f"ball at the end of {name}, {roles.why[f'body {name}']}"
         moved.append(name)
     if moved:
-        notes.append(f"feet got bodies of their own, in the balls at the ends of {few(moved)}")
+        notes.append(f"feet became separate bodies, at the spheres at the ends of {few(moved)}")
 
 
 def _tip(
@@ -270,4 +271,6 @@ def exclude_overlaps(flat: FlatModel, notes: list[str]) -> None:
                       body2=model.body(second).name)  # fmt: skip
     if pairs:
         shown = [f"{model.body(a).name} and {model.body(b).name}" for a, b in sorted(pairs)]
-        notes.append(f"overlap in the reference pose and do not collide: {few(shown, 3)}")
+        notes.append(
+            f"overlap in the reference pose, so their collisions are disabled: {few(shown, 3)}"
+        )

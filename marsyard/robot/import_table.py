@@ -49,7 +49,7 @@ def rows(plan: Plan) -> list[Row]:
     return out
 
 
-_BALL = "turns freely: roles and motors are for hinges and slides"
+_BALL = "moves freely: roles and motors require hinges or slides"
 
 
 def balls(model: mujoco.MjModel) -> list[str]:

@@ -18,6 +18,7 @@ from marsyard.errors import InputError, few
 from marsyard.exit_rule import Exit
 from marsyard.robot import extent
 from marsyard.robot.closing import close_loops, closed_pose, length
+from marsyard.robot.contact_bodies import Roller, Track, Wheel
 from marsyard.robot.flat_model import FlatModel, flatten
 from marsyard.robot.guess import guess
 from marsyard.robot.import_checks import find_blocked_steering, find_low_bodies
@@ -41,7 +42,6 @@ from marsyard.robot.import_shapes import (
 from marsyard.robot.import_ties import drop_still_ties, equalities, gear_loops, ties_of
 from marsyard.robot.loops import GearLoop, add_loops
 from marsyard.robot.model_file import ModelFile, quiet, read_model
-from marsyard.robot.organs import Roller, Track, Wheel
 from marsyard.robot.roles import Roles, Wish
 
 
@@ -134,7 +134,9 @@ def plan_import(
     exclude_overlaps(flat, notes)
     final = flat.compile()
     if abs(final.body_subtreemass[0] - before) > 1e-6 * before:
-        raise InputError(f"{path.name}: its mass changed on the way; please report this file")
+        raise InputError(
+            f"{path.name}: its mass changed during the import; please report this file"
+        )
     loops = gear_loops(file, roles, flipped)
     plan = Plan(
         path, flat, roles, final, _wheels(roles, exit_rule), tracks, loops,
@@ -194,7 +196,7 @@ def _tracks(model: mujoco.MjModel, roles: Roles) -> dict[str, Track]:
             )  # fmt: skip
         except ValidationError as error:
             reason = error.errors()[0]["msg"].removeprefix("Value error, ")
-            raise InputError(f"track {key}: {reason}; --tracks names its rollers") from None
+            raise InputError(f"track {key}: {reason}; assign its rollers with --tracks") from None
     return out
 
 
@@ -218,12 +220,14 @@ def _look_over(plan: Plan, file: ModelFile) -> None:
         say(f"the robot is {plan.height:.3g} m high: are the lengths in metres?")
     moving = [n for n, r in plan.roles.joints.items() if r != "locked"]
     if moving and not file.motors.named:
-        say("the file names no motors, so that driven and passive joints are guessed by shape and "
-            "name")  # fmt: skip
+        say("the file defines no motors, so driven and passive joints are guessed from shapes and "
+            "names"
+            "")  # fmt: skip
     beyond = [n for n in moving if _zero_beyond_stops(plan.model, n)]
     if beyond:
-        say(f"zero is beyond the stops of {few(beyond)}: robot.joints of a scenario says where "
-            "they start; gaits stand with all joints at zero: give --stance")  # fmt: skip
+        say(f"zero is beyond the stops of {few(beyond)}: robot.joints of a scenario sets their "
+            f"start angles; gaits stand with all joints at zero: give --stance"
+            "")  # fmt: skip
     places = [w.place for w in plan.roles.wheels.values()]
     if len(places) >= 3 and not plan.roles.fixed:
         x = plan.centre_of_mass + plan.data.xpos[plan.model.body(plan.roles.base).id]

@@ -31,7 +31,9 @@ def find_fault(inertia: np.ndarray) -> str | None:
     if small < -1e-9 * max(abs(large), 1e-300):
         return f"has a moment below 0 {numbers}"
     if large > (small + middle) * (1 + ROUNDING) and large > 1e-12:
-        return f"is that of no body: its largest moment exceeds the sum of the others {numbers}"
+        return (
+            f"is physically impossible: its largest moment exceeds the sum of the others {numbers}"
+        )
     return None
 
 

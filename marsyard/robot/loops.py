@@ -102,13 +102,14 @@ def add_loops(spec: mujoco.MjSpec, loops: dict[str, Loop], where: str) -> None:
         if (loop.joint if isinstance(loop, GearLoop) else loop.body) == loop.other:
             what = "joint" if isinstance(loop, GearLoop) else "body"
             raise InputError(
-                f"{where}: loops.{name}.other: '{loop.other}' is the {what} itself; give another"
+                f"{where}: loops.{name}.other: '{loop.other}' is the {what} itself; give another "
+                f"one"
             )
         if isinstance(loop, GearLoop):
             _equality(spec, label, mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtObj.mjOBJ_JOINT, loop.joint,
                       loop.other).data[:5] = [loop.offset, loop.ratio, 0.0, 0.0, 0.0]  # fmt: skip
         elif isinstance(loop, WeldLoop):
-            # the relative pose is that of the model where none is given
+            # the relative pose is as in the model where none is given
             _equality(spec, label, mujoco.mjtEq.mjEQ_WELD, mujoco.mjtObj.mjOBJ_BODY, loop.body,
                       loop.other).data[:11] = [*[0.0] * 10, 1.0]  # fmt: skip
         elif isinstance(loop, BallLoop):

@@ -62,7 +62,7 @@ class ModelFile:
 
 def read_model(path: Path, meshes: tuple[Path, ...] = (), repair: bool = False) -> ModelFile:
     """Read MJCF or URDF, whichever it is; `meshes` are folders to look for URDF's meshes first,
-    `repair` replaces inertias that no body has."""
+    `repair` replaces physically impossible inertias."""
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give an MJCF or URDF file")
     root = read_xml(path)
@@ -102,7 +102,9 @@ def _from_mjcf(path: Path, root: Element, repair: bool) -> ModelFile:
 
 
 def _repair_inertias(spec: mujoco.MjSpec) -> list[str]:
-    """Replace inertias that no body has by the nearest ones that one can have; what was changed."""
+    """Replace physically impossible inertias by the nearest ones that one can have; what was
+    changed.
+    """
     notes = []
     for body in spec.bodies:
         if not body.explicitinertial or body.mass <= 0:
@@ -122,8 +124,8 @@ def _repair_inertias(spec: mujoco.MjSpec) -> list[str]:
             body.fullinertia = [*np.diag(good), good[0, 1], good[0, 2], good[1, 2]]
         else:
             body.inertia = np.diag(good)
-        told = link_inertia.describe_moments(good)
-        notes.append(f"the inertia of body '{body.name}' {fault}; repaired to {told} kg·m²")
+        described = link_inertia.describe_moments(good)
+        notes.append(f"the inertia of body '{body.name}' {fault}; repaired to {described} kg·m²")
     return notes
 
 
@@ -180,13 +182,14 @@ _PLAIN = (
     (r"mass and inertia of moving bodies must be larger.*",
      "moves but has no mass or inertia; give it an <inertial> or a geom with mass"),
     (r"inertia must satisfy A \+ B >= C.*",
-     "its inertia is that of no body: the largest moment exceeds the sum of the others; "
-     "--repair-inertia takes the nearest of a body"),
+     "its inertia is physically impossible: the largest moment exceeds the sum of the others; "
+     "--repair-inertia takes the nearest possible one"
+     ""),
     (r"inertia must have positive eigenvalues.*",
-     "its inertia has a moment below 0; --repair-inertia takes the nearest of a body"),
+     "its inertia has a moment below 0; --repair-inertia takes the nearest possible one"),
     (r"Schema violation: unrecognized attribute: '(.*)'", r"unknown attribute '\1'"),
     (r"Schema violation: unrecognized element.*",
-     "is no element of MJCF, or stands in a wrong place"),
+     "is not an element of MJCF, or is misplaced"),
     (r"Error opening file '(.*)'", r"no such file '\1'"),
     (r"repeated name '(.*)' in (\w+)", r"another \2 is called '\1' already"),
 )  # fmt: skip

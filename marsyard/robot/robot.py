@@ -1,7 +1,7 @@
 """A robot: an MJCF model with roles.
 
 `robot.yaml` beside an MJCF file says what the model's joints and bodies are for: `base`; the
-locomotion organs `wheels`, `feet` and `tracks` (`organs`); closed `loops` (`loops`); elastic
+contact bodies `wheels`, `feet` and `tracks` (`organs`); closed `loops` (`loops`); elastic
 `beams` (`beams`); `shapes` that polygonal contact knows (`shapes`); and `roles`, named groups of
 joints (drives, steering, passive, …). A bare MJCF or URDF file is a robot without roles; `marsyard
 import` finds them.
@@ -22,9 +22,9 @@ from marsyard.errors import InputError, suggest
 from marsyard.file_mistakes import sentence
 from marsyard.files import exists, is_file
 from marsyard.robot.beams import Beam
+from marsyard.robot.contact_bodies import Foot, Track, Wheel
 from marsyard.robot.loops import GearLoop, Loop, add_loops
 from marsyard.robot.model_file import ModelFile, read_model
-from marsyard.robot.organs import Foot, Track, Wheel
 from marsyard.robot.shapes import Shape
 
 

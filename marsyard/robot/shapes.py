@@ -48,7 +48,7 @@ def check_profile(points: Sequence[Sequence[float]], where: str) -> np.ndarray:
             f"{where}: r = {made[i, 1]:g} m at z = {made[i, 0]:g} m: must not be below 0"
         )
     if not np.any(made[:, 1] > 0.0):
-        raise InputError(f"{where}: r is 0 everywhere; a body needs a radius somewhere")
+        raise InputError(f"{where}: r is 0 everywhere; the radius must be positive somewhere")
     return made
 
 
@@ -93,7 +93,7 @@ class Revolution(BaseModel):
     @model_validator(mode="after")
     def _one_source(self) -> Revolution:
         if (self.profile is None) == (self.profiles is None):
-            raise ValueError("a revolution takes either 'profile' or 'profiles', exactly one")
+            raise ValueError("a revolution needs either 'profile' or 'profiles'")
         if self.profiles is not None and self.samples is not None:
             raise ValueError("'samples' is for a profile that does not change")
         sections = [self.profile] if self.profile is not None else list(self.profiles.profile)  # type: ignore[union-attr]
@@ -126,8 +126,9 @@ class Shape(BaseModel):
         placed = self.model_fields_set & {"place", "axis"}
         if self.geom is not None and placed:
             raise ValueError(
-                f"a geom has its own place in the model; '{min(placed)}' is for 'revolution' and "
-                "'mesh'"
+                f"a geom has its own pose in the model; '{min(placed)}' applies to 'revolution' "
+                f"and 'mesh'"
+                ""
             )
         if self.mesh is None and "scale" in self.model_fields_set:
             raise ValueError("'scale' is for 'mesh' only")

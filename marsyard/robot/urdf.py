@@ -98,7 +98,7 @@ def read_urdf(
     root: Element, folder: Path, meshes: tuple[Path, ...] = (), repair: bool = False
 ) -> Urdf:
     """The robot of a URDF that lies in `folder`; `meshes` are further folders with its meshes;
-    `repair` replaces inertias that no body has by the nearest ones that a body can have."""
+    `repair` replaces physically impossible inertias by the nearest possible ones."""
     _refuse_xacro(root)
     notes: list[str] = []
     links = _links(root, notes if repair else None)
@@ -122,12 +122,12 @@ def _refuse_xacro(root: Element) -> None:
             continue
         if element.tag.startswith("xacro:"):
             raise element.error(
-                "is xacro, which has to be expanded first: xacro FILE.xacro > FILE.urdf"
+                "is xacro, which must be expanded first: xacro FILE.xacro > FILE.urdf"
             )
         for key, text in element.attributes.items():
             if "${" in text or "$(" in text:
                 raise element.error(
-                    f'{key}="{text}" is xacro, which has to be expanded first: '
+                    f'{key}="{text}" is xacro, which must be expanded first: '
                     "xacro FILE.xacro > FILE.urdf"
                 )
 
@@ -142,7 +142,7 @@ def _links(root: Element, repaired: list[str] | None) -> dict[str, _Link]:
             raise element.error("a link needs a name")
         if element.name in links:
             other = links[element.name].element.line
-            raise element.error(f"the name is taken by the link in line {other}")
+            raise element.error(f"the name is already used by the link in line {other}")
         links[element.name] = _inertial(_Link(element), repaired)
     if not links:
         raise root.error("holds no <link>")
@@ -172,8 +172,9 @@ def _inertial(link: _Link, repaired: list[str] | None) -> _Link:
     fault = link_inertia.find_fault(own) if link.mass > 0 else None
     if fault is not None and repaired is None:
         raise element.error(
-            f"the inertia of link '{link.name}' {fault}; --repair-inertia takes the nearest of a "
-            "body"
+            f"the inertia of link '{link.name}' {fault}; --repair-inertia takes the nearest "
+            f"possible one"
+            ""
         )
     if fault is not None:
         own = link_inertia.repair(own, link.mass)
@@ -194,7 +195,7 @@ def _joints(root: Element, links: dict[str, _Link]) -> dict[str, _Joint]:
             raise element.error("a joint needs a name")
         if element.name in joints:
             other = joints[element.name].element.line
-            raise element.error(f"the name is taken by the joint in line {other}")
+            raise element.error(f"the name is already used by the joint in line {other}")
         kind = element.attributes.get("type", "")
         if kind not in JOINTS:
             raise element.error(f"type '{kind}' is unknown; {suggest(kind, JOINTS)}")
@@ -222,7 +223,7 @@ def _end(joint: Element, end: str, links: dict[str, _Link]) -> _Link:
         raise joint.error(f'has no <{end} link="…"/>')
     name = element.attributes["link"]
     if name not in links:
-        raise joint.error(f"its {end} '{name}' is no link of the file; {suggest(name, links)}")
+        raise joint.error(f"its {end} '{name}' is not a link of the file; {suggest(name, links)}")
     return links[name]
 
 
@@ -239,13 +240,13 @@ def _root(root: Element, links: dict[str, _Link]) -> _Link:
     while stack:
         link, depth = stack.pop()
         if depth > _LONGEST:
-            raise link.element.error(f"hangs more than {_LONGEST} joints below '{tops[0].name}'")
+            raise link.element.error(f"is more than {_LONGEST} joints below '{tops[0].name}'")
         seen.add(link.name)
         stack += [(j.child, depth + 1) for j in link.children]
     for link in links.values():
         if link.name not in seen:
             raise link.element.error(
-                f"hangs in a circle of joints that does not reach the root '{tops[0].name}'"
+                f"is part of a loop of joints that does not reach the root '{tops[0].name}'"
             )
     return tops[0]
 
@@ -273,7 +274,7 @@ def _gears(joints: dict[str, _Joint]) -> list[Gear]:
         other = mimic.attributes.get("joint", "")
         if other not in joints:
             raise mimic.error(
-                f"joint '{name}' follows '{other}', which is no joint of the file; "
+                f"joint '{name}' follows '{other}', which is not a joint of the file; "
                 f"{suggest(other, joints)}"
             )
         if other == name:
@@ -393,13 +394,13 @@ class _Builder:
         limit = joint.element.first("limit")
         name = joint.element.name
         if limit is None:
-            self.out.notes.append(f"joint '{name}' has no <limit>: taken as without stops")
+            self.out.notes.append(f"joint '{name}' has no <limit>: treated as having no stops")
             return None
         low, high = (_limit(limit, key) for key in ("lower", "upper"))
         if low > high:
             raise limit.error(f"lower {low:g} of joint '{name}' is above upper {high:g}")
         if low == high == 0:
-            self.out.notes.append(f"joint '{name}' has limits 0 to 0: taken as without stops")
+            self.out.notes.append(f"joint '{name}' has limits 0 to 0: treated as having no stops")
             return None
         if low == high:
             raise limit.error(f"lower and upper of joint '{name}' are both {low:g}")
@@ -432,7 +433,7 @@ class _Builder:
             if mass <= 0:
                 given = "has mass 0" if link.element.first("inertial") else "has no <inertial>"
                 raise link.element.error(
-                    f"moves but {given}, nor has anything fixed to it; give its mass and inertia"
+                    f"moves but {given}, and no body is fixed to it; give its mass and inertia"
                 )
             if np.linalg.eigvalsh(inertia)[0] <= 1e-14 and not self.repair:
                 raise link.element.error(

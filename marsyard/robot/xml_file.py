@@ -94,7 +94,7 @@ def _parse(data: bytes, file: str) -> Element:
     def start(tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, parser.CurrentLineNumber, file)
         if len(stack) > DEEPEST:
-            raise element.error(f"stands in more than {DEEPEST} other elements")
+            raise element.error(f"is nested in more than {DEEPEST} elements")
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
 

@@ -64,17 +64,21 @@ class DCMotor(Part):
     """A DC motor with gear. It bounds the torque of its joints and gives current, voltage and
     electrical power."""
 
-    constant: Above = Field(description="k, of torque [N·m/A] and back-emf [V·s/rad]")
-    resistance: Above = Field(description="R of the armature [Ω]")
-    gear: Above = Field(description="n, turns of the motor per turn of the joint")
-    efficiency: Annotated[Number, Field(gt=0, le=1)] = Field(1.0, description="η of the gear")
-    current_max: Above | None = Field(None, description="[A]; default: none")
-    voltage_max: Above | None = Field(None, description="[V]; default: none")
-    torque_max: Above | None = Field(None, description="at the joint [N·m]; default: none")
-    rotor_inertia: Annotated[Number, Field(ge=0)] = Field(
-        0.0, description="J of the rotor [kg·m²]; n² J is added to the joint's inertia"
+    constant: Above = Field(
+        description="motor constant k, of torque [N·m/A] and back-emf [V·s/rad]"
     )
-    regeneration: bool = Field(False, description="whether braking feeds the battery")
+    resistance: Above = Field(description="armature resistance R [Ω]")
+    gear: Above = Field(description="gear ratio n, motor turns per joint turn")
+    efficiency: Annotated[Number, Field(gt=0, le=1)] = Field(1.0, description="gear efficiency η")
+    current_max: Above | None = Field(None, description="current limit [A]; default: none")
+    voltage_max: Above | None = Field(None, description="voltage limit [V]; default: none")
+    torque_max: Above | None = Field(
+        None, description="torque limit at the joint [N·m]; default: none"
+    )
+    rotor_inertia: Annotated[Number, Field(ge=0)] = Field(
+        0.0, description="rotor inertia J [kg·m²]; n² J is added to the joint's inertia"
+    )
+    regeneration: bool = Field(False, description="whether braking charges the battery")
 
     def motor(self) -> Motor:
         """The motor as controllers use it."""
@@ -88,21 +92,23 @@ class _Command(Part):
     """What all commands may say."""
 
     until: ConditionText | None = Field(
-        None, description='ends it early, e.g. "distance > 3 m or slip > 0.6"'
+        None,
+        description='condition that ends the command early, e.g. "distance > 3 m or slip > 0.6"',
     )
     abort_if: ConditionText | None = Field(
-        None, description="stops the rover and ends the drive, with the reason"
+        None, description="condition that stops the rover and aborts the drive"
     )
     timeout: Annotated[Time, Field(gt=0)] | None = Field(
-        None, description="ends it after this time [s], with a warning; default: none"
+        None, description="time after which the command ends with a warning [s]; default: none"
     )
-    note: str = Field("", description="a few words for the timeline")
+    note: str = Field("", description="short note for the timeline")
 
 
 class _AlongACurve(_Command):
-    speed: Annotated[Speed, Field(gt=0)] = Field(0.04, description="along the path [m/s]")
+    speed: Annotated[Speed, Field(gt=0)] = Field(0.04, description="speed along the path [m/s]")
     tolerance: Annotated[Length, Field(gt=0)] = Field(
-        0.05, description="along the path: the rover stops when half of it is left [m]"
+        0.05,
+        description="goal tolerance along the path: the rover stops when half of it remains [m]",
     )
 
 
@@ -110,10 +116,10 @@ class PathCommand(_AlongACurve):
     """Follow a path to its end."""
 
     path: Annotated[tuple[Place, ...], Field(min_length=2)] = Field(
-        description="its points [x, y], in the world [m]"
+        description="points [x, y] of the path in the world [m]"
     )
     smooth: bool = Field(True, description="a spline through the points instead of straight lines")
-    backwards: bool = Field(False, description="tail first")
+    backwards: bool = Field(False, description="drive in reverse")
 
     @field_validator("path")
     @classmethod
@@ -134,13 +140,13 @@ class ArcShape(Part):
     driven backwards."""
 
     radius: Length | None = Field(
-        None, description="[m], positive with the centre on the left; or `curvature`"
+        None, description="radius [m], positive with the centre on the left; or `curvature`"
     )
-    curvature: Number | None = Field(None, description="1/radius [1/m]; 0 is straight on")
-    length: Length | None = Field(None, description="[m], negative to drive backwards; or `angle`")
-    angle: Angle | None = Field(
-        None, description="by which the heading changes [rad], positive to the left"
+    curvature: Number | None = Field(None, description="1/radius [1/m]; 0 is straight ahead")
+    length: Length | None = Field(
+        None, description="arc length [m], negative to drive backwards; or `angle`"
     )
+    angle: Angle | None = Field(None, description="change of heading [rad], positive to the left")
 
     @model_validator(mode="after")
     def _one_of_each(self) -> ArcShape:
@@ -151,7 +157,7 @@ class ArcShape(Part):
             raise ValueError("radius = 0: use a turn")
         if self.curvature == 0.0 and self.angle is not None:
             raise ValueError("an arc of curvature 0 turns by no angle; give its length")
-        if self.way == 0.0:
+        if self.distance == 0.0:
             raise ValueError("has no length")
         return self
 
@@ -161,7 +167,7 @@ class ArcShape(Part):
         return 1.0 / self.radius if self.radius is not None else float(self.curvature or 0.0)
 
     @property
-    def way(self) -> float:
+    def distance(self) -> float:
         """Length [m], negative backwards."""
         return self.length if self.length is not None else float(self.angle or 0.0) / self.bend
 
@@ -175,15 +181,17 @@ class ArcCommand(_AlongACurve):
 class TurnCommand(_Command):
     """Turn on the spot. Needs steering that allows it, or wheels that all skid."""
 
-    turn: Angle | None = Field(None, description="by this angle [rad], positive left; or `turn_to`")
+    turn: Angle | None = Field(
+        None, description="angle to turn by [rad], positive left; or `turn_to`"
+    )
     turn_to: Angle | None = Field(
-        None, description="to this heading in the world [rad], the shorter way round"
+        None, description="heading in the world to turn to [rad], in the shorter direction"
     )
     rate: Annotated[AngularSpeed, Field(gt=0)] | None = Field(
-        None, description="[rad/s]; default: the drive's turn_rate"
+        None, description="turn rate [rad/s]; default: the drive's turn_rate"
     )
     tolerance: Annotated[Angle, Field(gt=0)] = Field(
-        0.01, description="of the heading at the end [rad]"
+        0.01, description="tolerance of the final heading [rad]"
     )
 
     @model_validator(mode="after")
@@ -196,19 +204,19 @@ class TurnCommand(_Command):
 class CrabCommand(_AlongACurve):
     """Drive along a line with fixed heading. Needs all wheels steered, and mode free."""
 
-    crab: Angle = Field(description="direction of the line to the left of the nose [rad]")
+    crab: Angle = Field(description="direction of travel, to the left of the rover's heading [rad]")
     length: Annotated[Length, Field(gt=0)] = Field(description="[m]")
 
 
 class SteerCommand(_Command):
     """Hold a speed and a rate of turning for some time, as by a stick; nothing is compensated."""
 
-    steer: Speed = Field(description="forwards [m/s], negative backwards")
+    steer: Speed = Field(description="forward speed [m/s], negative backwards")
     turn_rate: AngularSpeed = Field(
-        0.0, description="[rad/s], positive left; with speed 0 on the spot"
+        0.0, description="turn rate [rad/s], positive left; with speed 0 a point turn"
     )
     duration: Annotated[Time, Field(gt=0)] = Field(
-        description="[s]; up to the end of the drive's period"
+        description="duration [s], rounded up to the drive's period"
     )
 
 
@@ -217,7 +225,7 @@ class WaitCommand(_Command):
 
     wait: Annotated[
         float | str, BeforeValidator(_time_or_condition, json_schema_input_type=float | str)
-    ] = Field(description='duration [s], or a condition, e.g. "speed < 1 mm/s"')
+    ] = Field(description='duration [s], or a condition to wait for, e.g. "speed < 1 mm/s"')
 
     @field_validator("wait")
     @classmethod
@@ -234,8 +242,8 @@ class PostureCommand(_Command):
         description="name of one of drive.postures, or angles [rad] (of slides: positions [m]) by "
         "joint"
     )
-    rate: Above = Field(0.1, description="of the joints, at most [rad/s] or [m/s]")
-    tolerance: Above = Field(0.01, description="within which a joint has arrived [rad] or [m]")
+    rate: Above = Field(0.1, description="greatest rate of the joints [rad/s] or [m/s]")
+    tolerance: Above = Field(0.01, description="tolerance of the joint positions [rad] or [m]")
 
     @field_validator("posture")
     @classmethod
@@ -253,20 +261,20 @@ class MotorCommand(_Command):
     def _says_something(cls, data: Any) -> Any:
         if isinstance(data, dict) and set(data) <= set(_Command.model_fields):
             keys = ", ".join([*_KEYS, "rate"])
-            raise ValueError(f"says nothing to do; give one of {keys}")
+            raise ValueError(f"contains no command; give one of {keys}")
         return data
 
     rate: AngularSpeed | dict[str, AngularSpeed] = Field(
-        description="of all wheels, or by wheel [rad/s], positive forwards"
+        description="rate of all wheels, or by wheel [rad/s], positive forwards"
     )
     angle: Angle | dict[str, Angle] = Field(
-        0.0, description="of all steered wheels, or by wheel [rad], positive to the left"
+        0.0, description="angle of all steered wheels, or by wheel [rad], positive to the left"
     )
     joints: dict[str, AngularSpeed] = Field(
-        {}, description="rates of joints of frame, legs, arm or mast [rad/s]; others hold"
+        {}, description="rates of joints of frame, legs, arm or mast [rad/s]; other joints are held"
     )
     duration: Annotated[Time, Field(gt=0)] = Field(
-        description="[s]; up to the end of the drive's period"
+        description="duration [s], rounded up to the drive's period"
     )
 
 
@@ -301,18 +309,18 @@ class AbortLimits(Part):
     """What stops the rover and ends the drive, whatever command is under way."""
 
     tilt: Annotated[Angle, Field(gt=0)] | None = Field(
-        None, description="of the base against the vertical, more than this [rad]"
+        None, description="greatest tilt of the base from the vertical [rad]"
     )
     slip: Annotated[Number, Field(gt=0, lt=1)] | None = Field(
-        None, description="ratio of a wheel, smoothed over a second, more than this"
+        None, description="greatest slip ratio of a wheel, smoothed over one second"
     )
     sinkage: Annotated[Length, Field(gt=0)] | None = Field(
-        None, description="of a wheel, more than this [m]"
+        None, description="greatest sinkage of a wheel [m]"
     )
-    current: Above | None = Field(None, description="of a motor, more than this [A]")
-    time: Annotated[Time, Field(gt=0)] | None = Field(None, description="since the start [s]")
+    current: Above | None = Field(None, description="greatest motor current [A]")
+    time: Annotated[Time, Field(gt=0)] | None = Field(None, description="time since the start [s]")
     distance: Annotated[Length, Field(gt=0)] | None = Field(
-        None, description="way since the start [m]"
+        None, description="distance travelled since the start [m]"
     )
 
     def conditions(self) -> dict[str, str]:
@@ -331,16 +339,21 @@ class Sense(Part):
 
     by: Literal["truth", "visual_odometry", "wheel_odometry"] = Field(
         "truth",
-        description="truth: pose and velocity as they are; visual_odometry: the same with the "
-        "errors below, adding up on the way; wheel_odometry: dead reckoning from wheel turns and "
-        "attitude, which cannot see slip",
+        description="truth: ground truth of pose and velocity; visual_odometry: ground truth with "
+        "the errors below, which accumulate with distance; wheel_odometry: dead "
+        "reckoning from wheel rotation and attitude, which does not observe slip"
+        "",
     )
-    scale_error: Number = Field(0.0, description="of visual odometry: share of every distance")
+    scale_error: Number = Field(
+        0.0, description="scale error of visual odometry, as a share of distance"
+    )
     noise: Annotated[Number, Field(ge=0)] = Field(
-        0.0, description="of visual odometry: position's standard deviation after 1 m [m]; ∝ √way"
+        0.0,
+        description="standard deviation of the position from visual odometry after 1 m [m]; "
+        "∝ √distance",
     )
     heading_noise: Annotated[Number, Field(ge=0)] = Field(
-        0.0, description="of visual odometry: the heading's after 1 m [rad], likewise"
+        0.0, description="standard deviation of its heading after 1 m [rad], likewise"
     )
     seed: Annotated[int, Field(ge=0)] = Field(0, description="of the noise")
 
@@ -349,14 +362,20 @@ class Following(Part):
     """The law that keeps a rover on its path (`control.path_following`)."""
 
     law: Literal["feedback", "pure_pursuit"] = Field(
-        "feedback", description="feedback of offset and heading, or a point ahead to steer for"
+        "feedback",
+        description="feedback of cross-track and heading error, or pure pursuit of a "
+        "look-ahead point",
     )
     gain_track: Above = Field(1.0, description="k_e of the feedback law [1/m²]")
     gain_heading: Above = Field(2.0, description="k_θ of the feedback law [1/m]")
-    look_ahead: Annotated[Length, Field(gt=0)] = Field(0.8, description="of pure pursuit [m]")
-    compensate: bool = Field(True, description="make slip good that is seen (not by wheels alone)")
+    look_ahead: Annotated[Length, Field(gt=0)] = Field(
+        0.8, description="look-ahead distance of pure pursuit [m]"
+    )
+    compensate: bool = Field(
+        True, description="compensate for observed slip (not available with wheel odometry)"
+    )
     compensation_time: Annotated[Time, Field(gt=0)] = Field(
-        1.0, description="over which seen slip is smoothed [s]"
+        1.0, description="smoothing time of the observed slip [s]"
     )
 
 
@@ -364,11 +383,17 @@ class Limits(Part):
     """Ground that a goal's path may cross (`control.planner`)."""
 
     slope: Annotated[Angle, Field(gt=0)] = Field(
-        "20 deg", validate_default=True, description="steepest slope to plan over [rad]"
+        "20 deg", validate_default=True, description="steepest slope the planner allows [rad]"
     )
-    step: Annotated[Length, Field(gt=0)] = Field(0.15, description="greatest step [m]")
-    roughness: Annotated[Length, Field(gt=0)] = Field(0.10, description="rms about a plane [m]")
-    footprint: Annotated[Length, Field(gt=0)] = Field(0.8, description="radius under the rover [m]")
+    step: Annotated[Length, Field(gt=0)] = Field(
+        0.15, description="highest step the planner allows [m]"
+    )
+    roughness: Annotated[Length, Field(gt=0)] = Field(
+        0.10, description="greatest roughness, rms about a plane [m]"
+    )
+    footprint: Annotated[Length, Field(gt=0)] = Field(
+        0.8, description="radius of the rover's footprint [m]"
+    )
 
 
 class Drive(Part):
@@ -376,25 +401,28 @@ class Drive(Part):
     Control runs in Python once per `period`, servos hold its commands in between."""
 
     commands: Annotated[tuple[DriveCommand, ...], Field(min_length=1)] = Field(
-        description="each a path, a goal, an arc, a turn, a crab, steering, a wait, a posture, or "
-        "rates and angles of motors"
+        description="each a path, goal, arc, turn, crab, steering command, wait, posture, or "
+        "motor rates and angles"
+        ""
     )
-    postures: dict[str, Posture] = Field({}, description="named ones, for the commands")
+    postures: dict[str, Posture] = Field({}, description="named items for the commands")
     abort_limits: AbortLimits = AbortLimits()
     period: Annotated[Time, Field(gt=0)] = Field(
         0.1, description="a whole multiple of run.control_period [s]"
     )
     mode: Literal["free", "double_ackermann", "ackermann", "skid"] = Field(
-        "free", description="of steering; free: all wheels, crabbing against side slip"
+        "free", description="steering mode; free: all wheels steer, crabbing against side slip"
     )
     following: Following = Following()
     share: Literal["rates", "slip"] = Field(
         "rates",
-        description="driving among the wheels: by rates of plane kinematics, or by rates that make "
-        "slip ratios agree on uneven ground, so that torque goes to wheels that slip less",
+        description="distribution of wheel rates: planar kinematics, or slip coordination, which "
+        "equalises slip ratios on uneven ground so that wheels with less slip get "
+        "more torque"
+        "",
     )
     acceleration: Annotated[Acceleration, Field(gt=0)] = Field(
-        0.05, description="of the wheels' rims, at most [m/s²]"
+        0.05, description="greatest acceleration of the wheel rims [m/s²]"
     )
     steering_rate: Annotated[AngularSpeed, Field(gt=0)] = Field(
         0.2, description="greatest rate of the steering joints [rad/s]"
@@ -403,14 +431,15 @@ class Drive(Part):
         None, description="greatest rate of the wheels [rad/s]; default: none"
     )
     turn_rate: Annotated[AngularSpeed, Field(gt=0)] = Field(
-        0.05, description="of point turns towards a path that begins off the nose [rad/s]"
+        0.05,
+        description="rate of point turns towards a path that does not start straight ahead [rad/s]",
     )
     sense: Sense = Sense()
     limits: Limits = Limits()
-    stop: bool = Field(True, description="end the run when the last command is carried out")
+    stop: bool = Field(True, description="end the run after the last command")
 
     @model_validator(mode="after")
     def _wheels_see_no_slip(self) -> Drive:
         if self.share == "slip" and self.sense.by == "wheel_odometry":
-            raise ValueError("share: slip needs a velocity that is seen; use another sense.by")
+            raise ValueError("share: slip needs a measured velocity; use another sense.by")
         return self

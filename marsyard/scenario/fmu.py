@@ -21,24 +21,27 @@ class FmuLaw(Part):
     once per `period`: its inputs are taken at the begin, its outputs hold to the end."""
 
     kind: Literal["fmu"]
-    file: str = Field(description="the .fmu file; a path counts from the scenario's folder")
+    file: str = Field(description="the .fmu file; paths are relative to the scenario's folder")
     name: str | None = Field(
-        None, description="by which other FMUs and results know it; default: the file's"
+        None, description="name in results and for other FMUs; default: that of the file"
     )
     each: str | tuple[str, ...] | None = Field(
         None,
-        description="one instance for each joint of a role or a list; `angle`, `rate`, `torque` "
-        "and `speed` are then those of its joint; default: one instance",
+        description="one instance for each joint of a role or list; `angle`, `rate`, `torque` and "
+        "`speed` then refer to its joint; default: one instance"
+        "",
     )
     inputs: dict[str, str | float] = Field(
         {},
-        description="by name in the FMU: a number, an expression as of a torque law, a reading "
-        "such as wheel.FL.slip, or NAME.OUTPUT of an FMU before this one",
+        description="by name in the FMU: a number, an expression as in a torque law, a reading "
+        "such as wheel.FL.slip, or NAME.OUTPUT of an earlier FMU in the list"
+        "",
     )
     outputs: dict[str, str] = Field(
         {},
         description="by name in the FMU: torque.JOINT [N·m] or speed.JOINT [rad/s], where JOINT "
-        "may be a role; with `each` just torque or speed",
+        "may be a role; with `each`, torque or speed"
+        "",
     )
     parameters: dict[str, bool | int | float | str] = Field(
         {}, description="start values of the FMU's parameters, by name"
@@ -47,10 +50,10 @@ class FmuLaw(Part):
         None, description="a whole multiple of run.control_period [s]; default: that period"
     )
     gain: Annotated[Number, Field(gt=0)] = Field(
-        1e5, description="of the motor that holds a commanded speed [N·m·s/rad]; default: ideal"
+        1e5, description="gain of the speed servo [N·m·s/rad]; default: ideal"
     )
     limit: Annotated[Number, Field(gt=0)] | None = Field(
-        None, description="largest torque that holds it [N·m]; default: none"
+        None, description="torque limit of the speed servo [N·m]; default: none"
     )
 
     @field_validator("name")

@@ -14,30 +14,30 @@ class Until(Part):
     """When a mode is left for the next one, asked at the end of each of its cycles: as soon as one
     of these holds. Without any the mode goes on to the end of the run."""
 
-    time: Annotated[Time, Field(gt=0)] | None = Field(None, description="in the mode [s]")
+    time: Annotated[Time, Field(gt=0)] | None = Field(None, description="time in the mode [s]")
     distance: Annotated[Length, Field(gt=0)] | None = Field(
-        None, description="way of the base in the mode, in its direction [m]"
+        None, description="distance of the base in the mode, in its direction [m]"
     )
-    cycles: Annotated[int, Field(ge=1)] | None = Field(None, description="after so many cycles")
+    cycles: Annotated[int, Field(ge=1)] | None = Field(None, description="number of cycles")
     slope: Annotated[Angle, Field(gt=0)] | None = Field(
-        None, description="the base is inclined by more than this [rad]"
+        None, description="greatest inclination of the base [rad]"
     )
     slip: Annotated[Number, Field(lt=1)] | None = Field(
-        None, description="of the last cycle, 1 − way/planned way, above this"
+        None, description="greatest slip of the last cycle, 1 − distance/planned distance"
     )
-    progress: Length | None = Field(None, description="way of the last cycle below this [m]")
+    progress: Length | None = Field(None, description="least distance of the last cycle [m]")
 
 
 class _Mode(Part):
     until: Until = Until()
     height: Length = Field(
-        0.0, description="by which the base stands higher than with all joints at zero [m]"
+        0.0, description="height of the base above its height with all joints at zero [m]"
     )
 
 
 class _Cyclic(_Mode):
     least_margin: Length = Field(
-        0.0, description="least static stability margin of the plan; less is refused [m]"
+        0.0, description="least static stability margin of the plan; a smaller one is an error [m]"
     )
 
 
@@ -51,25 +51,31 @@ class WalkingMode(_Cyclic):
         description="tripod: six legs, three at a time; ripple: six, two at a time; wave: one at a "
         "time; crawl: four, one at a time with all standing in between",
     )
-    stride: Length = Field(0.08, description="way of the base per cycle, negative backwards [m]")
-    period: Annotated[Time, Field(gt=0)] = Field(4.0, description="of a cycle [s]")
-    duty: Annotated[Number, Field(ge=0.5, lt=1)] | None = Field(
-        None, description="share of the cycle in which a foot carries; default: the pattern's"
+    stride: Length = Field(
+        0.08, description="distance of the base per cycle, negative backwards [m]"
     )
-    heading: Angle = Field(0.0, description="direction of the way, from forwards to the left [rad]")
-    turn: Angle = Field(0.0, description="of the base per cycle, to the left [rad]")
-    step_height: Annotated[Length, Field(gt=0)] = Field(0.03, description="lift of a foot [m]")
+    period: Annotated[Time, Field(gt=0)] = Field(4.0, description="duration of a cycle [s]")
+    duty: Annotated[Number, Field(ge=0.5, lt=1)] | None = Field(
+        None,
+        description="duty factor: share of the cycle in which a foot carries; default: that "
+        "of the pattern",
+    )
+    heading: Angle = Field(0.0, description="direction of travel, from forwards to the left [rad]")
+    turn: Angle = Field(0.0, description="turn of the base per cycle, to the left [rad]")
+    step_height: Annotated[Length, Field(gt=0)] = Field(
+        0.03, description="lift height of a foot [m]"
+    )
     sway: Annotated[Length, Field(ge=0)] = Field(
-        0.0, description="of the base to the side, away from feet in the air [m]"
+        0.0, description="lateral sway of the base, away from feet in the air [m]"
     )
     attitude: Literal["parallel", "level"] = Field(
-        "parallel", description="of the base on a slope, as it is when the mode is entered"
+        "parallel", description="attitude of the base on a slope, measured when the mode starts"
     )
 
     @model_validator(mode="after")
     def _goes(self) -> WalkingMode:
         if self.stride == 0 and self.turn == 0:
-            raise ValueError("stride and turn are both 0, so that it goes nowhere; give one")
+            raise ValueError("stride and turn are both 0, so there is no motion; give one of them")
         return self
 
 
@@ -78,14 +84,16 @@ class PeristalticMode(_Cyclic):
     along, all others are braked."""
 
     mode: Literal["peristaltic"]
-    stride: Length = Field(0.15, description="way of the base per cycle, negative backwards [m]")
-    period: Annotated[Time, Field(gt=0)] = Field(9.0, description="of a cycle [s]")
+    stride: Length = Field(
+        0.15, description="distance of the base per cycle, negative backwards [m]"
+    )
+    period: Annotated[Time, Field(gt=0)] = Field(9.0, description="duration of a cycle [s]")
     move: Literal["axle", "wheel"] = Field("axle", description="what is moved at a time")
 
     @model_validator(mode="after")
     def _goes(self) -> PeristalticMode:
         if self.stride == 0:
-            raise ValueError("stride is 0, so that it goes nowhere; give one")
+            raise ValueError("stride is 0, so there is no motion; give a stride")
         return self
 
 
@@ -96,7 +104,7 @@ class RollingMode(_Mode):
     speed: Speed = Field(0.05, description="forwards [m/s]")
     turn_rate: AngularSpeed = Field(0.0, description="to the left [rad/s]")
     period: Annotated[Time, Field(gt=0)] = Field(
-        2.0, description="of a cycle, after which `until` is asked [s]"
+        2.0, description="duration of a cycle, after which `until` is checked [s]"
     )
 
 
@@ -110,27 +118,31 @@ class Gait(Part):
     modes: Annotated[tuple[GaitMode, ...], Field(min_length=1)] = Field(
         description="each walking, peristaltic or rolling"
     )
-    repeat: bool = Field(False, description="begin anew with the first mode after the last")
-    stop: bool = Field(True, description="end the run when the last mode is left")
+    repeat: bool = Field(False, description="continue with the first mode after the last")
+    stop: bool = Field(True, description="end the run after the last mode")
     sample: Annotated[Time, Field(gt=0)] = Field(
-        0.02, description="between angles of the table; a whole multiple of run.control_period [s]"
+        0.02,
+        description="sampling period of the joint angles; a whole multiple of "
+        "run.control_period [s]",
     )
     gain: Annotated[Number, Field(gt=0)] = Field(
         1e3,
-        description="of the servos [N·m·s/rad], of slides 100 times as much [N·s/m]; a joint gives "
-        "way by torque/(10 gain) [rad]",
+        description="gain of the servos [N·m·s/rad], 100 times as much for slides [N·s/m]; a "
+        "joint deflects by torque/(10 gain) [rad]"
+        "",
     )
     limit: Annotated[Number, Field(gt=0)] | None = Field(
-        None, description="largest torque [N·m] or force [N] of a servo; default: none"
+        None, description="torque [N·m] or force [N] limit of a servo; default: none"
     )
     step_time: Annotated[Time, Field(gt=0)] = Field(
-        0.8, description="of one step on the way to a mode's first pose [s]"
+        0.8, description="duration of one step during the transition to a mode's first pose [s]"
     )
     transition_speed: Annotated[Speed, Field(gt=0)] = Field(
-        0.05, description="of the base and of wheels on that way, at most on average [m/s]"
+        0.05,
+        description="greatest mean speed of the base and of wheels during the transition [m/s]",
     )
     acceleration: Annotated[Acceleration, Field(gt=0)] = Field(
-        0.1, description="of the rims of wheels that begin or end to roll [m/s²]"
+        0.1, description="acceleration of wheel rims that start or stop rolling [m/s²]"
     )
 
     @model_validator(mode="before")

@@ -24,14 +24,15 @@ def check_integrator(scenario: Scenario) -> None:
     integrator, law = scenario.run.integrator, about.law_of_hard_ground(scenario)
     if law.is_mujocos and integrator not in law.integrators:
         raise ValueError(
-            f"interaction.law: {law.name}'s soft contact needs a smooth integrator; "
-            f"use run.integrator {_either(law.integrators)}"
+            f"interaction.law: {law.name}"
+            f"'s soft contact needs a smooth integrator; use run.integrator "
+            f"{_either(law.integrators)}"
         )
     for what, integrators, instead in _acting(scenario):
         if integrator not in integrators:
             raise ValueError(
-                f"run.integrator: '{integrator}' is MuJoCo's and cannot carry {what}; use "
-                f"{_either(integrators)}{instead}"
+                f"run.integrator: '{integrator}' "
+                f"is MuJoCo's and does not support {what}; use {_either(integrators)}{instead}"
             )
 
 
@@ -83,6 +84,7 @@ def _check_couples(scenario: Scenario) -> None:
         for field in ("rolling_friction", "spinning_friction"):
             if getattr(values, field):
                 raise ValueError(
-                    f"{path}.{field}: the {law.name} law has no such couple; use interaction.law "
-                    f"{_either(knowing)}, or leave it at 0"
+                    f"{path}.{field}: the {law.name} "
+                    f"law has no such resistance; use interaction.law {_either(knowing)}, or "
+                    f"leave it at 0"
                 )

@@ -99,7 +99,9 @@ class Inputs:
         """Say that something is not copied."""
         if self._strict:
             raise InputError(reason)
-        warnings.warn(f"{reason}; the run folder needs it where it lies now", stacklevel=4)
+        warnings.warn(
+            f"{reason}; the run folder refers to it in its present location", stacklevel=4
+        )
 
     @contextlib.contextmanager
     def _staged(self, place: Path) -> Iterator[Path]:
@@ -149,7 +151,7 @@ def _pack_file(part: dict[str, Any], inputs: Inputs, field: str) -> None:
     path = find(part["file"], None)
     beside = raster_files(path) if part.get("kind") == "file" or "legend" in part else []
     if path.suffix.lower() == ".vrt" and any(str(p) in read_text(path, "xml") for p in beside):
-        inputs.tell(f"{field}: '{path.name}' names its sources by absolute paths")
+        inputs.tell(f"{field}: '{path.name}' refers to its sources by absolute paths")
     part["file"] = inputs.copy(path, beside, field)
 
 

@@ -12,8 +12,8 @@ from marsyard.fields import Part
 class PluginUse(Part):
     """Something that a plug-in brings, with its options; `marsyard list` shows what there is."""
 
-    name: str = Field(min_length=1, description="of the plug-in")
-    options: dict[str, Any] = Field({}, description="its own; SI numbers")
+    name: str = Field(min_length=1, description="name in the plug-in")
+    options: dict[str, Any] = Field({}, description="options of the plug-in; numbers in SI")
 
 
 class LawUse(PluginUse):
@@ -21,8 +21,9 @@ class LawUse(PluginUse):
 
     bodies: tuple[str, ...] | None = Field(
         None,
-        description="wheels, feet, tracks or bodies on which it acts, by name; the scenario's own "
-        "laws act on all others. Default: it acts on all of them, in place of the ground",
+        description="names of the wheels, feet, tracks or bodies on which it acts; the scenario's "
+        "own laws act on all others. Default: all, in place of the ground"
+        "",
     )
 
 
@@ -31,7 +32,10 @@ class PluginLayer(Part):
 
     kind: Literal["plugin"]
     generator: str = Field(min_length=1, description="name of the generator")
-    options: dict[str, Any] = Field({}, description="its own; SI numbers")
+    options: dict[str, Any] = Field({}, description="options of the plug-in; numbers in SI")
     seed: int | None = Field(
-        None, ge=0, description="of this layer alone; default: from the terrain's and its place"
+        None,
+        ge=0,
+        description="seed of this layer; default: derived from the terrain's seed and "
+        "the layer's index",
     )

@@ -13,22 +13,23 @@ from marsyard.units import Length, Time
 class Figure(Part):
     """One figure: a stack of panels over time, or against another variable."""
 
-    title: str = Field(description="heading of the figure")
+    title: str = Field(description="title of the figure")
     panels: tuple[tuple[str, ...], ...] = Field(
-        description="each panel a list of variables of the results, e.g. ['position_base.z']; "
-        "a dot picks one component, e.g. 'impulse_normal.RL', 'position_base.x', or reduces those "
-        "left: 'gap.min', 'wheel_rate.mean', 'motor_power.sum', 'gap.max', "
-        "'slip_ratio.spread' (standard deviation)"
+        description="panels, each a list of variables of the results, e.g. ['position_base.z']; a "
+        "dot selects one component, e.g. 'impulse_normal.RL', 'position_base.x', or "
+        "reduces over the components: 'gap.min', 'wheel_rate.mean', "
+        "'motor_power.sum', 'gap.max', 'slip_ratio.spread' (standard deviation)"
+        ""
     )
     against: str | None = Field(
-        None, description="draw over this variable (one curve) instead of time, coloured by time"
+        None, description="plot against this variable (one curve) instead of time, coloured by time"
     )
     units: tuple[str, ...] = Field(
-        (), description="unit of each panel, e.g. ['mm', 'cm²']; '' and what is left out stay SI"
+        (), description="unit of each panel, e.g. ['mm', 'cm²']; SI for '' and missing entries"
     )
-    start: Time | None = Field(None, description="draws from here [s]; default: the run's start")
-    end: Time | None = Field(None, description="and to here [s]; default: the run's end")
-    note: str | None = Field(None, description="which figure of the source shows the same")
+    start: Time | None = Field(None, description="start of the plot [s]; default: the run's start")
+    end: Time | None = Field(None, description="end of the interval [s]; default: the run's end")
+    note: str | None = Field(None, description="the corresponding figure in the source")
 
 
 Take = Literal[
@@ -51,37 +52,43 @@ Take = Literal[
 class Measure(Part):
     """A number taken from the results of a run."""
 
-    name: str = Field(description="what tables call it")
+    name: str = Field(description="name in tables")
     of: str = Field(
         description="variable and component, e.g. 'position_base.z', 'wheel_rate.mean', or "
-        "'impact'; two with + - or / between spaces, e.g. 'sinkage.FL / sinkage.CL'"
+        "'impact'; or two combined by +, - or / surrounded by spaces, e.g. "
+        "'sinkage.FL / sinkage.CL'"
+        ""
     )
-    take: Take = Field("final", description="what is taken of the series between start and end")
+    take: Take = Field("final", description="value computed from the series between start and end")
     at: Time | None = Field(None, description="for take: at")
-    start: Time | None = Field(None, description="looks from here [s]; default: the run's start")
-    end: Time | None = Field(None, description="and to here [s]; default: the run's end")
-    index: int = Field(0, description="for impacts: which one, from 0")
+    start: Time | None = Field(
+        None, description="start of the interval [s]; default: the run's start"
+    )
+    end: Time | None = Field(None, description="end of the interval [s]; default: the run's end")
+    index: int = Field(0, description="for impacts: index of the impact, from 0")
     level: float = Field(0.0, description="for take: crossing_time, the level crossed")
 
 
 class Check(Measure):
     """A number computed from the results against a published or exact one."""
 
-    expected: float = Field(description="the published or exact number")
-    tolerance: float = Field(gt=0, description="by how much the computed one may differ")
-    unit: str = Field("", description="unit of both, as the table shows it; SI, not converted")
-    source: str = Field("", description="where the expected value comes from")
+    expected: float = Field(description="expected value, published or exact")
+    tolerance: float = Field(gt=0, description="allowed difference of the computed value")
+    unit: str = Field("", description="unit of both as shown in the table; SI, not converted")
+    source: str = Field("", description="source of the expected value")
 
 
 class Bound(Measure):
     """A number of a question's answer, and what it must keep to."""
 
     unit: str = Field(
-        "", description="unit it is given in (converted, e.g. m to mm); default: that of the series"
+        "", description="unit of the value (converted, e.g. m to mm); default: that of the series"
     )
     at_least: float | None = Field(None, description="in `unit`")
-    at_most: float | None = Field(None, description="in `unit`; without both it is only shown")
-    source: str = Field("", description="where the bound comes from")
+    at_most: float | None = Field(
+        None, description="in `unit`; without bounds the value is only shown"
+    )
+    source: str = Field("", description="source of the bound")
 
     @model_validator(mode="after")
     def _in_order(self) -> Bound:
@@ -96,10 +103,10 @@ class Bound(Measure):
 class Question(Part):
     """A question to a run: yes when every bound is kept, no when one is not."""
 
-    question: str = Field(description="as it stands in the report")
-    measures: tuple[Bound, ...] = Field((), description="the numbers that answer it")
+    question: str = Field(description="text shown in the report")
+    measures: tuple[Bound, ...] = Field((), description="quantities that answer it")
     note: str | None = Field(
-        None, description="what one run cannot say, e.g. which study answers it, and how"
+        None, description="what a single run cannot answer, e.g. which study does, and how"
     )
 
     @model_validator(mode="after")
@@ -114,7 +121,7 @@ class Section(Part):
 
     start: tuple[Length, Length] = Field(description="x, y of its first point [m]")
     end: tuple[Length, Length] = Field(description="x, y of its last point [m]")
-    title: str | None = Field(None, description="heading of the figure")
+    title: str | None = Field(None, description="title of the figure")
 
 
 class GroundFigures(Part):
@@ -122,19 +129,26 @@ class GroundFigures(Part):
 
     show: tuple[Literal["map", "section", "stress", "footprint", "energy"], ...] = Field(
         ("map", "section", "stress", "footprint", "energy"),
-        description="map: ruts seen from above; section: a cut through them; stress: over the "
-        "contact angle; footprint: stresses under the wheels at the end; energy: motors and soil",
+        description="map: ruts from above; section: cross section of the ruts; stress: stresses "
+        "over the contact angle; footprint: stresses under the wheels at the end; "
+        "energy: energy of motors and soil"
+        "",
     )
     window: tuple[Length, Length, Length, Length] | None = Field(
-        None, description="xmin, xmax, ymin, ymax of the map [m]; default: all that was touched"
+        None,
+        description="xmin, xmax, ymin, ymax of the map [m]; default: everything that was touched",
     )
     sections: tuple[Section, ...] = Field(
-        (), description="cuts; default: one across the tracks where most wheels have passed"
+        (), description="cross sections; default: one across the tracks where most wheels passed"
     )
     stress_start: Time | None = Field(
-        None, description="stresses are means from here [s]; default: the last fifth of the run"
+        None,
+        description="start of the averaging interval of stresses [s]; default: the last "
+        "fifth of the run",
     )
-    stress_end: Time | None = Field(None, description="to here [s]; default: the run's end")
+    stress_end: Time | None = Field(
+        None, description="end of that interval [s]; default: the run's end"
+    )
 
 
 class Report(Part):
@@ -142,7 +156,7 @@ class Report(Part):
 
     figures: tuple[Figure, ...] = Field((), description="drawn in this order")
     ground: GroundFigures = GroundFigures()
-    checks: tuple[Check, ...] = Field((), description="a run fails with exit code 1 where one does")
+    checks: tuple[Check, ...] = Field((), description="a run exits with code 1 if a check fails")
     questions: tuple[Question, ...] = Field(
-        (), description="answered above the checks; an answer of no is no failure of the run"
+        (), description="answered above the checks; an answer of no is not a failure of the run"
     )

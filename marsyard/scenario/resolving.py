@@ -91,7 +91,9 @@ def _own_soils(ground: TerrainGround) -> dict[str, dict[str, Any]]:
 
     for name, soil in ground.soils.items():
         if "definition" not in soil and name in library.names("soils"):
-            raise InputError(f"soils.{name}: the library has a soil of that name; choose another")
+            raise InputError(
+                f"soils.{name}: the library already has a soil of that name; choose another"
+            )
     return {name: read_soil(soil) for name, soil in ground.soils.items()}
 
 

@@ -21,10 +21,10 @@ class RobotDesign(Part):
     """Sizes of the rover; inertias, clearance and height at the start follow from them."""
 
     wheel_radius: Annotated[Length, Field(gt=0)] | None = Field(
-        None, description="of all wheels, without grousers [m]; their mass grows with r² b"
+        None, description="radius of all wheels without grousers [m]; their mass scales with r² b"
     )
     wheel_width: Annotated[Length, Field(gt=0)] | None = Field(
-        None, description="of all wheels [m]; their mass grows with it"
+        None, description="width of all wheels [m]; their mass scales with it"
     )
     track: Annotated[Length, Field(gt=0)] | None = Field(
         None, description="distance between the middles of the outermost left and right wheels [m]"
@@ -33,8 +33,10 @@ class RobotDesign(Part):
         None, description="distance between the foremost and the rearmost axle [m]"
     )
     mass: Annotated[Mass, Field(gt=0)] | None = Field(
-        None, description="of the whole rover [kg]; the base takes the difference"
+        None, description="mass of the whole rover [kg]; the base takes up the difference"
     )
     pivots: dict[str, PivotShift] = Field(
-        {}, description="axes of passive joints moved, by joint or role; wheels and links stay"
+        {},
+        description="displacement of the axes of passive joints, by joint or role; wheels and "
+        "links stay in place",
     )

@@ -86,7 +86,7 @@ def _path(name: str, base: Path | None) -> Path:
 def _load(path: Path, seen: list[Path]) -> dict[str, Any]:
     if path in seen:
         chain = " → ".join(p.name for p in seen)
-        raise InputError(f"{path.name}: extends itself, through {chain}")
+        raise InputError(f"{path.name}: extends itself via {chain}")
     data = library.read_yaml(path)
     resolve_files(data, path.parent)
     parent = data.pop("extends", None)

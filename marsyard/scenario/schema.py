@@ -65,9 +65,11 @@ class Spring(Part):
 class GrouserChange(Part):
     """Straight bars across the tread."""
 
-    count: Annotated[int, Field(ge=1)] = Field(description="around the wheel")
-    height: Annotated[Length, Field(gt=0)] = Field(description="above the tread [m]")
-    thickness: Annotated[Length, Field(gt=0)] = Field(0.002, description="along the tread [m]")
+    count: Annotated[int, Field(ge=1)] = Field(description="number around the wheel")
+    height: Annotated[Length, Field(gt=0)] = Field(description="height above the tread [m]")
+    thickness: Annotated[Length, Field(gt=0)] = Field(
+        0.002, description="thickness along the tread [m]"
+    )
 
 
 class WheelChange(Part):
@@ -75,13 +77,14 @@ class WheelChange(Part):
 
     radius: Annotated[Length, Field(gt=0)] | None = Field(None, description="[m]")
     width: Annotated[Length, Field(gt=0)] | None = Field(None, description="[m]")
-    fillet: Annotated[Length, Field(ge=0)] | None = Field(None, description="edge rounding [m]")
+    fillet: Annotated[Length, Field(ge=0)] | None = Field(None, description="edge radius [m]")
     crown: Annotated[Length, Field(gt=0)] | None = Field(None, description="crown radius [m]")
     grousers: GrouserChange | Literal["none"] | None = Field(
-        None, description="bars across the tread; none: a smooth wheel"
+        None, description="grousers across the tread; none: a smooth wheel"
     )
     surface: TreadSurface | None = Field(
-        None, description="of the tread between the grousers: friction and adhesion of the soil"
+        None,
+        description="surface of the tread between the grousers: friction and adhesion of the soil",
     )
 
 
@@ -100,28 +103,32 @@ class Robot(Part):
         "default: as in the model",
     )
     velocity: tuple[Speed, Speed, Speed] = Field(
-        (0.0, 0.0, 0.0), description="of the base frame, in the world [m/s]"
+        (0.0, 0.0, 0.0), description="velocity of the base frame, in the world [m/s]"
     )
     angular_velocity: tuple[AngularSpeed, AngularSpeed, AngularSpeed] = Field(
-        (0.0, 0.0, 0.0), description="in the base frame [rad/s]"
+        (0.0, 0.0, 0.0), description="angular velocity, in the base frame [rad/s]"
     )
     joints: dict[str, Angle] = Field({}, description="start angle by joint or role [rad]")
     joint_rates: dict[str, AngularSpeed] = Field({}, description="start rate, likewise [rad/s]")
-    springs: dict[str, Spring] = Field({}, description="by joint or role; replaces the robot's own")
+    springs: dict[str, Spring] = Field(
+        {}, description="joint springs by joint or role; replace the robot's own"
+    )
     wheel_shape: Literal["sphere", "disc", "cylinder", "torus"] | None = Field(
         None, description="replaces the robot's own wheel shape"
     )
     settle: bool = Field(
-        False, description="place the robot on the ground before the start, whatever its height"
+        False,
+        description="place the robot place the robot on the ground before the start, regardless "
+        "of its height",
     )
     wheel: WheelChange = Field(
-        WheelChange(), description="replaces some numbers of all wheels, as for a test rig"
+        WheelChange(), description="replaces some dimensions of all wheels, as for a test rig"
     )
     design: RobotDesign = Field(
-        RobotDesign(), description="sizes and masses of the rover that replace the model's own"
+        RobotDesign(), description="sizes and masses of the rover, replacing the model's own"
     )
     geoms: dict[str, tuple[Length, ...]] = Field(
-        {}, description="sizes of named geoms that replace the model's (MuJoCo's half sizes) [m]"
+        {}, description="sizes of named geoms, replacing the model's (MuJoCo's half sizes) [m]"
     )
 
 
@@ -152,12 +159,12 @@ class BoxGround(Part):
 
     kind: Literal["box"]
     name: SurfaceName = None
-    centre: Point = Field(description="middle of the box [m]")
+    centre: Point = Field(description="centre of the box [m]")
     size: tuple[
         Annotated[Length, Field(gt=0)],
         Annotated[Length, Field(gt=0)],
         Annotated[Length, Field(gt=0)],
-    ] = Field(description="lengths of its sides along its own x, y and z [m]")
+    ] = Field(description="side lengths along its own x, y and z [m]")
     attitude: tuple[Angle, Angle, Angle] = Field(
         (0.0, 0.0, 0.0), description="roll, pitch and yaw [rad]"
     )
@@ -169,15 +176,16 @@ class MeshGround(Part):
     kind: Literal["mesh"]
     name: SurfaceName = None
     file: str | None = Field(
-        None, description="path, counted from the scenario; or give `triangles`"
+        None, description="path, relative to the scenario; or give `triangles`"
     )
     triangles: tuple[tuple[Point, Point, Point], ...] | None = Field(
         None, description="corners of each triangle, counter-clockwise seen from outside [m]"
     )
     edge_normal: Vector | None = Field(
         None,
-        description="use this direction as the normal of every contact on a horizontal edge "
-        "instead of the true one (what the programs of RT-0448 did in test 7)",
+        description="direction used as the normal of every contact on a horizontal edge instead "
+        "of the true one (as in the programs of RT-0448, test 7)"
+        "",
     )
 
     @model_validator(mode="after")
@@ -199,19 +207,21 @@ class Surface(Part):
     """Friction and restitution on one named surface, where they differ from the rest."""
 
     friction: Annotated[Number, Field(ge=0)] | None = Field(
-        None, description="Coulomb's coefficient here; default: that of `interaction`"
+        None,
+        description="Coulomb friction coefficient of this surface; default: that of `interaction`",
     )
     restitution: Annotated[Number, Field(ge=0, le=1)] | None = Field(
-        None, description="Newton's, along the normal; default: that of `interaction`"
+        None,
+        description="Newton's coefficient of normal restitution; default: that of `interaction`",
     )
     restitution_tangential: Annotated[Number, Field(ge=0, le=1)] | None = Field(
-        None, description="the same along the surface; default: that of `interaction`"
+        None, description="the same for the tangential velocity; default: that of `interaction`"
     )
     rolling_friction: Annotated[Length, Field(ge=0)] | None = Field(
-        None, description="lever of the couple against rolling [m]; default: that of `interaction`"
+        None, description="lever arm of the rolling resistance [m]; default: that of `interaction`"
     )
     spinning_friction: Annotated[Length, Field(ge=0)] | None = Field(
-        None, description="the same against spinning [m]; default: that of `interaction`"
+        None, description="lever arm of the spinning resistance [m]; default: that of `interaction`"
     )
 
 
@@ -219,13 +229,13 @@ class ContactSolver(Part):
     """How the friction-contact problem of a step is solved."""
 
     method: Literal["auto", "gauss_seidel", "newton"] = Field(
-        "auto", description="auto tries the cheapest first and falls back"
+        "auto", description="auto tries the cheapest method first and falls back to others"
     )
     tolerance: Annotated[Number, Field(gt=0, lt=1)] = Field(
         1e-10, description="relative residual of the natural map"
     )
     max_iterations: Annotated[int, Field(ge=1)] = Field(
-        20000, description="then the step counts as not converged"
+        20000, description="iterations after which a step counts as not converged"
     )
 
 
@@ -240,20 +250,23 @@ class _HardGround(Part):
     """What passes between robot and hard ground."""
 
     law: LawName = Field(next(iter(about.laws(about.HARD))), description=about.texts(about.HARD))
-    friction: Annotated[Number, Field(ge=0)] = Field(0.7, description="Coulomb's coefficient μ")
+    friction: Annotated[Number, Field(ge=0)] = Field(
+        0.7, description="Coulomb friction coefficient μ"
+    )
     restitution: Annotated[Number, Field(ge=0, le=1)] = Field(
-        0.0, description="Newton's coefficient e, normal"
+        0.0, description="Newton's coefficient e of normal restitution"
     )
     restitution_tangential: Annotated[Number, Field(ge=0, le=1)] = Field(
         0.0, description="the same for the tangential velocity"
     )
     rolling_friction: Annotated[Length, Field(ge=0)] = Field(
         0.0,
-        description="ρ of the couple ρ N against rolling, of the law nonsmooth [m]; a wheel of "
-        "radius R is slowed down by ρ/R of its load",
+        description="lever arm ρ of the rolling resistance ρ N of the law nonsmooth [m]; a wheel "
+        "of radius R is slowed down by ρ/R of its load"
+        "",
     )
     spinning_friction: Annotated[Length, Field(ge=0)] = Field(
-        0.0, description="the same against spinning about the normal [m]"
+        0.0, description="lever arm of the spinning resistance about the normal [m]"
     )
     surfaces: dict[str, Surface] = Field({}, description="by name of a ground surface")
     solver: ContactSolver = ContactSolver()
@@ -263,15 +276,15 @@ class Interaction(_HardGround):
     """What passes between robot and ground."""
 
     soil: SoilContact = Field(
-        SoilContact(), description="how bodies meet ground of kind terrain, whatever the law"
+        SoilContact(),
+        description="contact of bodies with ground of kind terrain, independent of the law",
     )
     wheel: WheelLaw | None = Field(
         None, description="a wheel model for wheels on ground of kind terrain"
     )
     plugin: LawUse | None = Field(
         None,
-        description="a law that a plug-in brings; robot.settle places the robot on the scenario's "
-        "ground",
+        description="a law from a plug-in; robot.settle places the robot on the scenario's ground",
     )
 
     def options(self, model: type[T]) -> T:
@@ -315,8 +328,8 @@ class TorqueLaw(Part):
         "with + - * / **, comparisons, and, or, not, "
         "where(c, a, b), min, max, abs, sqrt, sin, cos, tan, exp, log, sign"
     )
-    start: Time = Field(0.0, description="first instant of the law [s]")
-    end: Time | None = Field(None, description="the law ends before this instant [s]")
+    start: Time = Field(0.0, description="start time of the law [s]")
+    end: Time | None = Field(None, description="end time of the law (exclusive) [s]")
 
     @model_validator(mode="after")
     def _ordered(self) -> TorqueLaw:
@@ -340,10 +353,10 @@ class SpeedLaw(Part):
         1e5, description="[N·m·s/rad] or [N·s/m]; the default is an ideal motor"
     )
     limit: Annotated[Number, Field(gt=0)] | None = Field(
-        None, description="largest torque [N·m] or force [N]; default: none"
+        None, description="torque [N·m] or force [N] limit; default: none"
     )
-    start: Time = Field(0.0, description="first instant of the law [s]")
-    end: Time | None = Field(None, description="the law ends before this instant [s]")
+    start: Time = Field(0.0, description="start time of the law [s]")
+    end: Time | None = Field(None, description="end time of the law (exclusive) [s]")
 
     @model_validator(mode="after")
     def _ordered(self) -> SpeedLaw:
@@ -371,18 +384,22 @@ class Tether(Part):
     """A linear spring between a point of the robot and a fixed one: it pulls with
     stiffness (length − free length) where that is positive, and never pushes."""
 
-    name: str = Field("tether", description="what results call it")
-    body: str | None = Field(None, description="of the robot; default: its base")
-    point: Point = Field((0.0, 0.0, 0.0), description="on the body, in its frame [m]")
+    name: str = Field("tether", description="name in the results")
+    body: str | None = Field(None, description="body of the robot; default: its base")
+    point: Point = Field(
+        (0.0, 0.0, 0.0), description="attachment point on the body, in its frame [m]"
+    )
     anchor: Point | None = Field(
         None, description="fixed point in the world [m]; default: see behind"
     )
     behind: Annotated[Length, Field(gt=0)] = Field(
-        10.0, description="without an anchor: this far behind the point at the start, level [m]"
+        10.0,
+        description="without an anchor: horizontal distance of the anchor behind the point "
+        "at the start [m]",
     )
     stiffness: Annotated[Number, Field(gt=0)] = Field(description="[N/m]")
     length: Annotated[Length, Field(ge=0)] | None = Field(
-        None, description="free length [m]; default: the length at the start, so it begins slack"
+        None, description="free length [m]; default: the length at the start, without tension"
     )
 
 
@@ -408,7 +425,7 @@ class Run(Part):
         description="semi_implicit and implicit_damping are MuJoCo's own smooth schemes",
     )
     theta: Annotated[Number, Field(ge=0.5, le=1)] = Field(
-        0.5, description="θ of the Moreau-Jean scheme: ½ keeps energy, 1 damps"
+        0.5, description="θ of the Moreau-Jean scheme: ½ conserves energy, 1 damps"
     )
     activation: Annotated[Number, Field(ge=0.05, le=1)] = Field(
         0.5, description="γ: a contact is active when its gap predicted after γ h is closed"
@@ -474,13 +491,15 @@ def _new_names(parameters: dict[str, float]) -> dict[str, float]:
 class Scenario(Part):
     """A whole scenario."""
 
-    title: str = Field("", description="one line")
-    description: str = Field("", description="what is run, and how sources were read")
-    sources: tuple[str, ...] = Field((), description="where it comes from")
+    title: str = Field("", description="short title")
+    description: str = Field(
+        "", description="what is simulated, and how the sources were interpreted"
+    )
+    sources: tuple[str, ...] = Field((), description="source")
     robot: Robot
     ground: tuple[Ground, ...] = Field(
         (PlaneGround(kind="plane", name="plane"),), min_length=0,
-        description="what the robot stands on and meets, each piece by its kind",
+        description="the surfaces the robot can touch, each with its kind",
     )  # fmt: skip
     gravity: Annotated[Gravity, Field(ge=0)] = Field(
         3.69, description="downwards [m/s²], or mars (3.72), moon (1.62) or earth (9.81)"
@@ -491,12 +510,14 @@ class Scenario(Part):
     interaction: Interaction = Interaction()
     control: tuple[Control, ...] = Field((), description="laws of torque or speed by joint")
     motors: dict[str, DCMotor] = Field({}, description="by joint or role: drives, steering, …")
-    drive: Drive | None = Field(None, description="a path, goal or motor commands to carry out")
+    drive: Drive | None = Field(
+        None, description="commands to execute: paths, goals, motor rates …"
+    )
     gait: Gait | None = Field(
-        None, description="rolling, peristaltic and walking modes, one or several in turn"
+        None, description="rolling, peristaltic and walking modes, one or several in sequence"
     )
     controller: PluginUse | None = Field(
-        None, description="a controller that a plug-in brings, in place of control, drive and gait"
+        None, description="a controller from a plug-in, in place of control, drive and gait"
     )
     tethers: tuple[Tether, ...] = Field((), description="springs between robot and world")
     run: Run

@@ -1,4 +1,4 @@
-"""Soft ground in a scenario: the deformable terrain, which law of soil and which wheel model."""
+"""Soft ground in a scenario: the deformable terrain, which soil model and which wheel model."""
 
 from __future__ import annotations
 
@@ -23,37 +23,43 @@ class TerrainGround(Part):
     name: SurfaceName = None
     terrain: str | TerrainSpec = Field(
         "flat",
-        description="a ground of the library, a YAML or elevation file, or the terrain itself "
-        "(layers, soil, places, …)",
+        description="a ground of the library, a YAML or elevation file, or a terrain definition "
+        "(layers, soil, places, …)"
+        "",
     )
     soil: str | dict[str, Any] | None = Field(
         None,
-        description="the terrain's own soil: one of the library, or a mapping that changes some of "
-        "its numbers ({name: krenn2008, friction_angle: 30 deg}); default: as the terrain says. A "
-        "`definition` in the mapping, as run folders have it, holds the soil's file and makes the "
-        "name a label",
+        description="soil of the terrain: one of the library, or a mapping that changes some of "
+        "its numbers ({name: krenn2008, friction_angle: 30 deg}); default: as defined "
+        "in the terrain. A `definition` in the mapping, as in run folders, contains "
+        "the soil's file; the name is then only a label"
+        "",
     )
     soils: dict[str, dict[str, Any]] = Field(
         {},
-        description="soils of this ground's own, for places, maps and layers of the terrain to "
-        "name: {soft: {name: krenn2008, k_phi: 200 kN/m^(n+2)}}; mappings as for soil",
+        description="soils defined for this ground, to be named by places, maps and layers of the "
+        "terrain: {"
+        "soft: {name: krenn2008, k_phi: 200 kN/m^(n+2)}}; mappings as for soil",
     )
     gravity_scaling: Literal["none", "reece", "granular"] = Field(
         "none",
-        description="of the soils' numbers from the gravity they were measured at to the "
-        "scenario's. none: as measured; reece: k_phi with the gravity; granular: k_c, too (see "
-        "docs/physics/soils.md)",
+        description="scaling of the soil parameters from the gravity they were measured at to the "
+        "scenario's. none: as measured; reece: k_phi scales with gravity; granular: "
+        "k_c as well (see docs/physics/soils.md)"
+        "",
     )
-    spacing: Above = Field(0.02, description="distance of the grid's nodes [m]")
+    spacing: Above = Field(0.02, description="spacing of the grid nodes [m]")
     heaps: tuple[BumpLayer, ...] = Field(
         (),
-        description="loose soil laid on the terrain, which slides to its angle of repose at the "
-        "start (the terrain itself stands as it is, however steep)",
+        description="loose soil on top of the terrain, which slides to its angle of repose at the "
+        "start (the terrain itself keeps its shape, however steep)"
+        "",
     )
     outside: Literal["stop", "flat"] = Field(
         "stop",
-        description="beyond the terrain's bounds: the run stops there with a message, or the "
-        "ground goes on level from its edge",
+        description="beyond the terrain's bounds: the run stops with a message, or the ground "
+        "continues level from its edge"
+        "",
     )
 
 
@@ -67,7 +73,7 @@ else:
 
 @with_options(about.SOIL)
 class SoilContact(LawOptions):
-    """Which law of soil acts, with the options of all of them."""
+    """Which soil model acts, with the options of all of them."""
 
     model: SoilLawName = Field(
         next(iter(about.laws(about.SOIL))), description=about.texts(about.SOIL)
@@ -83,6 +89,7 @@ class WheelLaw(LawOptions):
     )
     wheels: tuple[str, ...] | None = Field(
         None,
-        description="wheels that it is for, by name; the others keep the soil contact model. "
-        "Default: all",
+        description="names of the wheels it applies to; all others use the soil contact model. "
+        "Default: all"
+        "",
     )

@@ -39,7 +39,9 @@ class Range(Part):
 
     start: Quantity = Field(description="first value, with its unit")
     stop: Quantity = Field(description="last value, in the same unit")
-    count: Annotated[int, Field(ge=2, le=10_000)] = Field(description="how many, both ends too")
+    count: Annotated[int, Field(ge=2, le=10_000)] = Field(
+        description="number of values, including both ends"
+    )
 
     @model_validator(mode="after")
     def _same_unit(self) -> Range:
@@ -87,22 +89,22 @@ class Output(Measure):
     """A number taken from each run of a study."""
 
     unit: str = Field(
-        "", description="unit it is given in (converted, e.g. m to mm); default: that of the series"
+        "", description="unit of the value (converted, e.g. m to mm); default: that of the series"
     )
 
 
 class Reference(Part):
     """Points to compare with, drawn into a panel of a study's figure."""
 
-    name: str = Field(description="what the legend calls them")
-    panel: Annotated[int, Field(ge=0)] = Field(0, description="which panel, from 0")
+    name: str = Field(description="label in the legend")
+    panel: Annotated[int, Field(ge=0)] = Field(0, description="index of the panel, from 0")
     x: Annotated[tuple[Quantity, ...], Field(min_length=1)] = Field(
         description="the varied value, SI or with a unit"
     )
     y: tuple[float, ...] = Field(description="in the unit of the panel's outputs")
     draw: Literal["points", "line"] = Field("points", description="points, or a dashed line")
     also: Value | None = Field(None, description="drawn in the colour of this curve")
-    source: str = Field(description="where the points come from")
+    source: str = Field(description="source of the points")
 
     @model_validator(mode="after")
     def _as_many(self) -> Reference:
@@ -114,24 +116,29 @@ class Reference(Part):
 class StudyFigure(Part):
     """One figure of a study: a stack of panels, outputs against the varied value(s)."""
 
-    title: str = Field(description="heading of the figure")
+    title: str = Field(description="title of the figure")
     kind: Literal["curves", "map"] = Field(
         "curves",
-        description="curves against the varied value; or maps: the varied value and that of 'also' "
-        "as axes, each output as colour, the region of success outlined",
+        description="curves over the varied value; or maps with the varied value and that of "
+        "'also' as axes, outputs as colours, and the region of success outlined"
+        "",
     )
-    panels: tuple[tuple[str, ...], ...] = Field(description="each panel a list of outputs' names")
+    panels: tuple[tuple[str, ...], ...] = Field(
+        description="panels, each a list of names of outputs"
+    )
     reference: tuple[Reference, ...] = Field((), description="points to compare with")
-    note: str | None = Field(None, description="which figure of the source shows the same")
+    note: str | None = Field(None, description="the corresponding figure in the source")
 
 
 class Bisect(Part):
     """Refine the boundary between the runs that succeed and those that fail."""
 
-    output: str = Field(description="name of the output that decides")
-    below: float | None = Field(None, description="a run has failed when the output is below this")
-    above: float | None = Field(None, description="or above this; exactly one of the two")
-    tolerance: Quantity = Field(description="width of the boundary to reach, in the varied value")
+    output: str = Field(description="output that decides between success and failure")
+    below: float | None = Field(None, description="a run fails if the output is below this value")
+    above: float | None = Field(None, description="or above this value; exactly one of the two")
+    tolerance: Quantity = Field(
+        description="required width of the boundary interval, in the varied value"
+    )
 
     @model_validator(mode="after")
     def _one_threshold(self) -> Bisect:
@@ -164,23 +171,25 @@ class Limit(Part):
 class StudyCheck(Part):
     """A number of the whole study against a published or exact one."""
 
-    name: str = Field(description="what the table calls it")
+    name: str = Field(description="name in the table")
     output: str | None = Field(None, description="name of an output; not for take: boundary")
     take: Literal["at", "min", "max", "least_rise", "crossing", "boundary"] = Field(
         "at",
         description="the output at a varied value (interpolated); its extremes; its smallest "
-        "change from one varied value to the next larger, above 0 where it always rises; the "
-        "varied value where it crosses level; or the boundary found by bisect (its middle)",
+        "change between consecutive varied values, positive if it always increases; "
+        "the varied value at which it crosses level; or the midpoint of the boundary "
+        "found by bisect"
+        "",
     )
     at: Quantity | None = Field(None, description="for take: at, the varied value")
     level: float = Field(0.0, description="for take: crossing")
-    also: Value | None = Field(None, description="which curve, when there are several")
+    also: Value | None = Field(None, description="the curve, if there are several")
     divided_by: Value | None = Field(
         None, description="another curve, by whose output this one's is divided"
     )
     expected: Quantity = Field(description="in the output's unit; a varied value with its unit")
-    tolerance: Quantity = Field(description="by how much it may differ, in the same unit")
-    source: str = Field("", description="where the expected value comes from")
+    tolerance: Quantity = Field(description="allowed difference, in the same unit")
+    source: str = Field("", description="source of the expected value")
 
     @model_validator(mode="after")
     def _complete(self) -> StudyCheck:
@@ -199,8 +208,9 @@ class Study(Part):
     """A family of runs: the scenario once for each value, numbers taken from each."""
 
     vary: Driven = Field(
-        description="a dotted path of the scenario, as for --set, whose values stand in 'values' "
-        "or 'range'; or several paths driven together, each with its values"
+        description="a dotted path of the scenario, as for --set, with values in 'values' or "
+        "'range'; or several paths varied together, each with its values"
+        ""
     )
     values: Annotated[tuple[Value, ...], Field(min_length=1)] | None = Field(
         None, description="numbers, texts with a unit ('5 deg') or words"
@@ -215,21 +225,23 @@ class Study(Part):
     success: tuple[Limit, ...] = Field(
         (), description="a run has succeeded when all are kept; shown in the table and in maps"
     )
-    bisect: Bisect | None = Field(None, description="look for the boundary of success")
+    bisect: Bisect | None = Field(None, description="search for the boundary of success")
     checks: tuple[StudyCheck, ...] = Field(
-        (), description="of the whole study; it fails with exit code 1 where one does"
+        (), description="checks of the whole study; it exits with code 1 if one fails"
     )
     keep: Literal["none", "last", "all"] = Field(
-        "last", description="which runs of the family stay in the run folder, under members/"
+        "last", description="runs kept in the run folder, under members/"
     )
 
     @model_validator(mode="after")
     def _complete(self) -> Study:
         given = [n for n in ("values", "range") if getattr(self, n) is not None]
         if isinstance(self.vary, str) and len(given) != 1:
-            raise ValueError("vary: a path takes either 'values' or 'range', exactly one of them")
+            raise ValueError("vary: a path needs either 'values' or 'range'")
         if isinstance(self.vary, dict) and (given or not self.vary):
-            raise ValueError(f"vary: several paths hold their values themselves; drop {given[:1]}")
+            raise ValueError(
+                f"vary: with several paths, each has its own values; remove {given[:1]}"
+            )
         for name in ("driven", "curves"):
             lengths = {p: len(v) for p, v in getattr(self, name).items()}
             if len(set(lengths.values())) > 1:

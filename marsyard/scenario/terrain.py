@@ -53,11 +53,11 @@ class StepLayer(Part):
     """A rise by `height` where the distance along `heading` passes `position`."""
 
     kind: Literal["step"]
-    position: Length = Field(0.0, description="where it begins, along the heading [m]")
-    height: Length = Field(description="rise; negative for a drop [m]")
-    heading: Angle = Field(0.0, description="direction in which it rises, 0 = +x [rad]")
+    position: Length = Field(0.0, description="start, along the heading [m]")
+    height: Length = Field(description="height of the step; negative for a drop [m]")
+    heading: Angle = Field(0.0, description="direction of ascent, 0 = +x [rad]")
     ramp: Annotated[Length, Field(ge=0)] = Field(
-        0.0, description="length over which it rises evenly; 0 is a vertical face [m]"
+        0.0, description="length of the ramp; 0: a vertical face [m]"
     )
 
 
@@ -66,8 +66,8 @@ class BumpLayer(Part):
 
     kind: Literal["bump"]
     centre: Point2 = Field((0.0, 0.0), description="[m]")
-    radius: Above = Field(description="of its foot [m]")
-    height: Length = Field(description="negative for a hollow [m]")
+    radius: Above = Field(description="radius of its base [m]")
+    height: Length = Field(description="height; negative for a hollow [m]")
 
 
 class SineLayer(Part):
@@ -94,19 +94,24 @@ class FractalLayer(Part):
     roughness: Annotated[Length, Field(ge=0)] = Field(
         description="RMS height difference of points `lag` apart (Allan deviation) [m]"
     )
-    lag: Above = Field(1.0, description="distance at which the roughness is meant [m]")
+    lag: Above = Field(1.0, description="distance to which the roughness refers [m]")
     spacing: Above = Field(
         0.1,
-        description="of the grid; the smallest wavelength is twice as long [m]; adjusted so that "
-        "an even number of them fills the patch",
+        description="grid spacing, half of the smallest wavelength [m]; adjusted so that an even "
+        "number fits into the patch"
+        "",
     )
-    patch: Above = Field(51.2, description="edge of the square that repeats [m]")
+    patch: Above = Field(51.2, description="side length of the repeated square [m]")
     longest: Above | None = Field(
         None,
-        description="longest wavelength [m], to lay roughness over an elevation map that has the "
-        "longer ones; default: up to the patch, with the relief of longer ones put into it",
+        description="longest wavelength [m], to add roughness to an elevation map that contains "
+        "the longer ones; default: the size of the patch, including the relief of "
+        "longer wavelengths"
+        "",
     )
-    seed: Seed | None = Field(None, description="default: from the terrain's seed and the layer")
+    seed: Seed | None = Field(
+        None, description="seed; default: derived from the terrain's seed and the layer"
+    )
 
     @model_validator(mode="after")
     def _sizes(self) -> FractalLayer:
@@ -148,13 +153,15 @@ class CraterLayer(Part):
 
 class _Population(Part):
     area: Rectangle = Field(
-        ((-20.0, 20.0), (-20.0, 20.0)), description="where they lie: x from, to; y from, to [m]"
+        ((-20.0, 20.0), (-20.0, 20.0)), description="area: x from, to; y from, to [m]"
     )
-    repeat: bool = Field(False, description="repeat the area endlessly, without seams")
+    repeat: bool = Field(False, description="repeat the area periodically, without seams")
     clear: tuple[Circle, ...] = Field(
-        (), description="circles kept free, e.g. where a rover starts"
+        (), description="circles without any, e.g. where a rover starts"
     )
-    seed: Seed | None = Field(None, description="default: from the terrain's seed and the layer")
+    seed: Seed | None = Field(
+        None, description="seed; default: derived from the terrain's seed and the layer"
+    )
 
     _area = field_validator("area")(_rectangle)
 
@@ -170,7 +177,9 @@ class CratersLayer(_Population):
         "geometric saturation, 1.54 (Gault 1970)",
     )
     exponent: Annotated[Number, Field(gt=0, le=6)] = Field(
-        2.0, description="of the cumulative power law; 2 in equilibrium, about 2.8 to 3 when young"
+        2.0,
+        description="exponent of the cumulative power law; 2 in equilibrium, about 2.8 to 3 "
+        "for young surfaces",
     )
     smallest: Above = Field(description="diameter [m]")
     largest: Above = Field(description="diameter [m]")
@@ -178,8 +187,9 @@ class CratersLayer(_Population):
         Annotated[Number, Field(gt=0, le=0.5)], Annotated[Number, Field(gt=0, le=0.5)]
     ] = Field(
         (0.04, 0.196),
-        description="shallowest and deepest depth over diameter, between them evenly spread: old "
-        "and fresh craters (the spread is assumed)",
+        description="least and greatest depth over diameter, for old and fresh craters; uniformly "
+        "distributed in between (assumed)"
+        "",
     )
 
     @model_validator(mode="after")
@@ -198,18 +208,19 @@ class RocksLayer(_Population):
 
     kind: Literal["rocks"]
     coverage: Annotated[Number, Field(gt=0, le=0.4)] = Field(
-        description="share of the ground covered by rocks of all sizes, k"
+        description="share k of the ground covered by rocks of all sizes"
     )
-    smallest: Above = Field(0.05, description="diameter [m]; smaller ones are left out")
-    largest: Above = Field(2.0, description="diameter [m]; larger ones are left out")
+    smallest: Above = Field(0.05, description="smallest diameter [m]")
+    largest: Above = Field(2.0, description="largest diameter [m]")
     height_ratio: Annotated[Number, Field(gt=0, le=2)] = Field(
         0.5, description="height above the ground over diameter (half of a ball)"
     )
     elongation: Annotated[Number, Field(ge=1, le=3)] = Field(
         1.5,
-        description="length over width, seen from above, evenly spread from 1 to this (assumed)",
+        description="length over width, seen from above, uniformly distributed from 1 to this "
+        "value (assumed)",
     )
-    soil: str = Field("rock", min_length=1, description="soil where a rock is")
+    soil: str = Field("rock", min_length=1, description="soil at rocks")
 
     @model_validator(mode="after")
     def _ordered(self) -> RocksLayer:
@@ -233,8 +244,9 @@ class _Grid(Part):
     )
     holes: Literal["error", "fill"] = Field(
         "error",
-        description="points without a height: an error, or filled from those around (Laplace's "
-        "equation: each the mean of its neighbours)",
+        description="points without a height: an error, or interpolated from their neighbours "
+        "(Laplace's equation)"
+        "",
     )
 
 
@@ -246,8 +258,8 @@ class ArrayLayer(_Grid):
     values: Any = Field(
         description="heights [m], shape [rows, columns]; or the path of an .npy file of them"
     )
-    spacing: Above = Field(description="of the grid [m]")
-    origin: Point2 = Field((0.0, 0.0), description="of values[0, 0] [m]")
+    spacing: Above = Field(description="grid spacing [m]")
+    origin: Point2 = Field((0.0, 0.0), description="position of values[0, 0] [m]")
 
     @field_serializer("values", when_used="json")
     def _as_lists(self, values: Any) -> Any:
@@ -259,30 +271,34 @@ class FileLayer(_Grid):
     (.csv, .txt, .npy, .npz), points (.xyz, or .csv with three columns), a picture (.png)."""
 
     kind: Literal["file"]
-    file: str = Field(description="path; counts from the folder of this file, then from here")
-    band: Annotated[int, Field(ge=1)] = Field(1, description="of a raster, from 1")
+    file: str = Field(
+        description="path, relative to the folder of this file or to the working directory"
+    )
+    band: Annotated[int, Field(ge=1)] = Field(1, description="band of a raster, from 1")
     unit: LengthUnit | None = Field(
         None,
-        description="of the heights in the file; default: what its band or its vertical axis says, "
-        "feet where its x and y are in feet, else m",
+        description="unit of the heights in the file; default: as stated by its band or vertical "
+        "axis, feet where x and y are in feet, otherwise m"
+        "",
     )
-    scale: Annotated[Number, Field(gt=0)] = Field(1.0, description="factor on the heights")
+    scale: Annotated[Number, Field(gt=0)] = Field(1.0, description="scale factor of the heights")
     heights: Span | None = Field(
-        None, description="of a picture: heights of black and white [m], instead of scale"
+        None, description="for a picture: heights of black and white [m], instead of scale"
     )
     nodata: Number | None = Field(
-        None, description="value in the file that means no height, where it does not say"
+        None, description="value that marks missing heights, if the file does not define it"
     )
     spacing: Above | None = Field(
-        None, description="between grid points, for files that do not say [m]"
+        None, description="spacing of grid points, if the file does not define it [m]"
     )
     horizontal_unit: HorizontalUnit = Field(
         "m",
-        description="of x and y in the file, where it does not say; deg: longitude and latitude, "
-        "with body_radius",
+        description="unit of x and y, if the file does not define it; deg: longitude and "
+        "latitude, with body_radius"
+        "",
     )
     first_row: Literal["north", "south"] = Field(
-        "north", description="side of the first row, for files that do not say"
+        "north", description="side of the first row, if the file does not define it"
     )
     window: Rectangle | None = Field(
         None,
@@ -291,18 +307,22 @@ class FileLayer(_Grid):
     )
     origin: MapOrigin | Point2 = Field(
         "corner",
-        description="what becomes x = y = 0 of the world: the lower left corner of the window, its "
-        "centre, a point in the file's coordinates [m], or map to keep those",
+        description="point placed at x = y = 0 of the world: the lower left corner of the window, "
+        "its centre, a point in the file's coordinates [m], or map to keep these "
+        "coordinates"
+        "",
     )
     datum: Literal["file", "origin"] | Length = Field(
         "file",
-        description="height that becomes z = 0: the file's own zero, that at the origin, or a "
-        "number [m]",
+        description="height placed at z = 0: the file's zero, the height at the origin, or a "
+        "number [m]"
+        "",
     )
     body_radius: Above | None = Field(
         None,
-        description="for maps in degrees: radius of the body [m], to convert them to metres by the "
-        "scale at the middle of the window",
+        description="for maps in degrees: radius of the planet [m], for conversion to metres with "
+        "the scale at the centre of the window"
+        "",
     )
 
     _window = field_validator("window")(_rectangle)
@@ -319,9 +339,13 @@ class MeshLayer(Part):
     a place."""
 
     kind: Literal["mesh"]
-    file: str = Field(description="path; counts from the folder of this file, then from here")
+    file: str = Field(
+        description="path, relative to the folder of this file or to the working directory"
+    )
     scale: Annotated[Number, Field(gt=0)] = Field(1.0, description="its unit of length in metres")
-    offset: Point = Field((0.0, 0.0, 0.0), description="added to its points, after scaling [m]")
+    offset: Point = Field(
+        (0.0, 0.0, 0.0), description="offset added to its points after scaling [m]"
+    )
     outside: Length | None = Field(
         None,
         description="height where there is no triangle [m]; default: the terrain ends at the "
@@ -358,7 +382,7 @@ class BandPlace(Part):
 
     kind: Literal["band"]
     soil: str = Field(min_length=1, description="name of a soil")
-    points: tuple[Point2, ...] = Field(min_length=2, description="of the line [m]")
+    points: tuple[Point2, ...] = Field(min_length=2, description="points of the line [m]")
     radius: Above = Field(description="half the width [m]")
 
 
@@ -372,12 +396,15 @@ class SoilMap(Part):
     legend: dict[str, str | None] = Field(
         min_length=1,
         description="soil by value (1: dry_sand) or by colour ('#c08040': dry_sand); null for the "
-        "terrain's own soil; a value that is not listed is an error",
+        "terrain's own soil; unlisted values are an error"
+        "",
     )
-    band: Annotated[int, Field(ge=1)] = Field(1, description="of a raster, from 1")
-    spacing: Above | None = Field(None, description="between pixels, for files that do not say [m]")
+    band: Annotated[int, Field(ge=1)] = Field(1, description="band of a raster, from 1")
+    spacing: Above | None = Field(
+        None, description="pixel spacing, if the file does not define it [m]"
+    )
     first_row: Literal["north", "south"] = Field(
-        "north", description="side of the first row, for files that do not say"
+        "north", description="side of the first row, if the file does not define it"
     )
     horizontal_unit: HorizontalUnit = Field("m", description="as of a file layer")
     window: Rectangle | None = Field(None, description="as of a file layer")
@@ -396,22 +423,27 @@ class TerrainSpec(Part):
     """A terrain: layers whose heights add up, and soils by place."""
 
     name: str = Field(
-        "", description="ground of the library or file that it was read from, for the reader"
+        "", description="ground of the library or file it was read from, for information"
     )
-    title: str = Field("", description="one line")
-    description: str = Field("", description="what it is, and how sources were read")
-    sources: tuple[str, ...] = Field((), description="where it comes from")
-    layers: tuple[Layer, ...] = Field((), description="their heights add up; none: level at 0")
+    title: str = Field("", description="short title")
+    description: str = Field("", description="what it is, and how the sources were interpreted")
+    sources: tuple[str, ...] = Field((), description="source")
+    layers: tuple[Layer, ...] = Field(
+        (), description="layers, whose heights are added; none: level at 0"
+    )
     soil: str | None = Field(
-        None, min_length=1, description="where no place, map or rock says otherwise"
+        None, min_length=1, description="default soil, where no place, map or rock defines another"
     )
-    places: tuple[SoilPlace, ...] = Field((), description="soil by place; later ones win")
-    soil_map: SoilMap | None = Field(None, description="soil by a map, below the places")
+    places: tuple[SoilPlace, ...] = Field(
+        (), description="soil by place; later places override earlier ones"
+    )
+    soil_map: SoilMap | None = Field(None, description="soil from a map, overridden by places")
     bounds: Rectangle | None = Field(
         None,
-        description="where the terrain ends: x from, to; y from, to [m]; default: where its files "
-        "do, or nowhere",
+        description="extent of the terrain: x from, to; y from, to [m]; default: that of its "
+        "files, or unlimited"
+        "",
     )
-    seed: Seed = Field(0, description="of everything random in it")
+    seed: Seed = Field(0, description="seed of everything random in it")
 
     _bounds = field_validator("bounds")(_rectangle)

@@ -170,7 +170,9 @@ def motors_of(scenario: Scenario, world: World) -> dict[str, Motor]:
     for group, motor in scenario.motors.items():
         for name in world.robot.joints_of(group, list(world.joints), f"motors.{group}"):
             if name in out:
-                raise InputError(f"motors.{group}: joint '{name}' has a motor already; give one")
+                raise InputError(
+                    f"motors.{group}: joint '{name}' already has a motor; give only one"
+                )
             out[name] = motor.motor()
     return out
 
@@ -232,8 +234,9 @@ def follow(
     angles = np.asarray(plan.angles, dtype=float)
     if angles.ndim != 2 or angles.shape[1] != len(plan.joints) or len(angles) == 0:
         raise InputError(
-            f"plan.angles: has the shape {angles.shape}; (rows, {len(plan.joints)}) is needed, "
-            "a column for each joint"
+            f"plan.angles: has the shape {angles.shape}; (rows, {len(plan.joints)}) is required, "
+            f"one column per joint"
+            ""
         )
     if len(angles) > PLAN_ROWS:
         raise InputError(f"plan.angles: {len(angles)} rows; at most {PLAN_ROWS} are allowed")

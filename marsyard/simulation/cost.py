@@ -96,10 +96,12 @@ def check_cost(
     )
     confirm = "or confirm it with --yes (yes=True in Python)"
     if cost.seconds > LONGEST and not yes:
-        raise InputError(f"run.duration: {time}; take a longer run.step or less of it, {confirm}")
+        raise InputError(
+            f"run.duration: {time}; increase run.step or reduce run.duration, {confirm}"
+        )
     if cost.memory > room and not yes:
-        have = f"of the {machine_memory() / 1e9:.3g} GB there are"
-        raise InputError(f"run.record_period: {memory} {have}; record less often, {confirm}")
+        have = f"of the {machine_memory() / 1e9:.3g} GB available"
+        raise InputError(f"run.record_period: {memory} {have}; increase it, {confirm}")
     if say is not None:
         if cost.seconds > TOLD_TIME:
             say(time)
@@ -119,8 +121,9 @@ def check_nodes(scenario: Scenario, robot: Robot | None = None) -> None:
         if ground.kind == "terrain":
             field = f"ground.{k}.spacing"
     raise InputError(
-        f"{field}: {_count(nodes)} nodes would need about {memory / 1e9:.3g} GB of memory, of "
-        f"which there are {machine_memory() / 1e9:.3g} GB; take it larger, or heaps smaller"
+        f"{field}: {_count(nodes)} nodes would need about {memory / 1e9:.3g} GB "
+        f"of memory, but the machine has {machine_memory() / 1e9:.3g} GB; use a larger spacing, "
+        f"or smaller heaps"
     )
 
 
@@ -195,7 +198,7 @@ def _reaches(scenario: Scenario, robot: Robot | None) -> list[float]:
 
 
 def _record_bytes(scenario: Scenario, robot: Robot | None) -> int:
-    """Memory of a record [B], as `filling.record_room` lays it out."""
+    """Memory of a record [B], as `build_arrays.record_room` lays it out."""
     robot, model = _model(scenario, robot)
     wheels, surfaces = len(robot.wheels), len(scenario.ground)
     organs = len(robot.feet) + len(robot.tracks)

@@ -135,7 +135,7 @@ class Drive:
         self.simulation: Simulation = part_of(simulation)
         self.spec = scenario.drive
         if not simulation.facts.free_base:
-            raise InputError("drive: the robot's base is fixed; a drive needs one that moves")
+            raise InputError("drive: the robot's base is fixed; a drive needs a moving base")
         soil = simulation.world.soil
         self.kinematics = RoverKinematics(
             simulation.world.robot, grousers=soil is not None, with_tracks=True
@@ -197,8 +197,9 @@ class Drive:
         hubs = sorted(drives - set(joints))
         if not powered.any() and hubs:
             raise InputError(
-                f"drive: the motors of this robot turn no wheel but {few(hubs)}, as hubs of omni "
-                "wheels do; command these by 'control', or by sim.speed"
+                f"drive: the motors of this robot turn {few(hubs)}, which are hubs of omni wheels "
+                f"and not wheels; command them with 'control' or sim.speed"
+                ""
             )
         return powered if powered.any() else np.ones(len(joints), dtype=bool)
 
@@ -278,8 +279,8 @@ class Drive:
             for name in self._posed_joints():
                 if name not in self.posed:
                     raise InputError(
-                        f"drive.commands.{k}: joint '{name}' was not posed from the start; "
-                        f"{_those(list(self.posed))}"
+                        f"drive.commands.{k}: joint '{name}' "
+                        f"was not posed at the start; {_those(list(self.posed))}"
                     )
             command = self._command(k, spec)
             self.watch.take(k, spec)
@@ -425,8 +426,8 @@ class Drive:
         """Take a displacement and a turn to the pose as sensed, which is astray of the heading."""
         astray = wrapped(self._estimate[2] - heading)
         c, s = np.cos(astray), np.sin(astray)
-        way = [c * moved[0] - s * moved[1], s * moved[0] + c * moved[1], turned]
-        self._estimate = self._estimate + way
+        change = [c * moved[0] - s * moved[1], s * moved[0] + c * moved[1], turned]
+        self._estimate = self._estimate + change
         self._estimate[2] = wrapped(self._estimate[2])
 
     def _noisy(self, moved: np.ndarray, turned: float) -> tuple[np.ndarray, float]:
@@ -445,16 +446,16 @@ class Drive:
         return dict(zip(s.world.joints, map(float, qpos[s.facts.joint_qpos]), strict=True))
 
     def _wheel_speeds(self, before, now, R0, R1, moved) -> np.ndarray:
-        """Way of each wheel's centre in its plane, positive forwards [m]."""
+        """Displacement of each wheel's centre in its plane, positive forwards [m]."""
         if self._centres is None:
             self._centres = self.kinematics.frames(self.joint_angles(before)).centre
         frames = self.kinematics.frames(self.joint_angles(now))
-        way = moved + frames.centre @ R1.T - self._centres @ R0.T
+        moved_by = moved + frames.centre @ R1.T - self._centres @ R0.T
         self._centres = frames.centre
         axle = frames.axle @ R1.T
-        way = way - np.sum(way * axle, axis=1, keepdims=True) * axle
+        moved_by = moved_by - np.sum(moved_by * axle, axis=1, keepdims=True) * axle
         ahead = np.cross(axle, [0.0, 0.0, 1.0])
-        return np.copysign(np.linalg.norm(way, axis=1), np.sum(way * ahead, axis=1))
+        return np.copysign(np.linalg.norm(moved_by, axis=1), np.sum(moved_by * ahead, axis=1))
 
     # --- commands
 
@@ -474,14 +475,16 @@ class Drive:
         if isinstance(spec, ArcCommand):
             if not self.driver.can_bend(spec.arc.bend):
                 raise InputError(
-                    f"{field}.arc: a radius of {1 / abs(spec.arc.bend):.3g} m is tighter than the "
-                    "steering's limits allow; give a larger one"
+                    f"{field}.arc: a radius of {1 / abs(spec.arc.bend):.3g} m is smaller than the "
+                    f"steering limits allow; give a larger radius"
+                    ""
                 )
-            return Arc(spec.arc.bend, spec.arc.way, spec.speed, spec.tolerance)
+            return Arc(spec.arc.bend, spec.arc.distance, spec.speed, spec.tolerance)
         if isinstance(spec, CrabCommand):
             if not self.driver.can_crab(spec.crab):
                 raise InputError(
-                    f"{field}.crab: the wheels cannot all be turned to {np.degrees(spec.crab):.3g}°"
+                    f"{field}.crab: the wheels cannot all be steered to "
+                    f"{np.degrees(spec.crab):.3g}°"
                     " with the steering that the robot and drive.mode allow"
                 )
             return Crab(spec.crab, spec.length, spec.speed, spec.tolerance)
@@ -495,14 +498,15 @@ class Drive:
         angle = self._by_wheel(spec.angle, f"{field}.angle") * self.layout.steering_sign
         for name in spec.angle if isinstance(spec.angle, dict) else ():
             if not self.layout.steered[self.layout.wheels.index(name)]:
-                raise InputError(f"{field}.angle: wheel '{name}' is not steered; leave it out")
+                raise InputError(f"{field}.angle: wheel '{name}' is not steered; remove it")
         return Motors(rate, angle)
 
     def _turn(self, spec: TurnCommand, field: str) -> Turn:
         if not self.driver.can_turn_on_the_spot():
             raise InputError(
-                f"{field}.turn: the steering does not let this rover turn on the spot with "
-                f"drive.mode {self.spec.mode}; use another mode, or an arc"
+                f"{field}.turn: "
+                f"the steering of this rover does not allow a point turn with drive.mode "
+                f"{self.spec.mode}; use another mode, or an arc"
             )
         angle = spec.turn if spec.turn is not None else spec.turn_to
         assert angle is not None
@@ -554,7 +558,7 @@ class Drive:
         with_motor += [j for j in motors_of(self.simulation.scenario, world) if j not in moved]
         for name, value in given.items():
             if name in moved:
-                raise InputError(f"{field}.{name}: wheels and steering are moved by other commands")
+                raise InputError(f"{field}.{name}: wheels and steering belong to other commands")
             if name in world.joints and name not in with_motor:
                 raise InputError(f"{field}.{name}: this joint has no motor; {_those(with_motor)}")
             if name not in world.joints:
@@ -606,19 +610,20 @@ class Drive:
         if away > max(1.0, path.length):
             raise InputError(
                 f"{field}.path: the rover stands at ({x:.2f}, {y:.2f}) m, {away:.1f} m away from "
-                "it, farther than it is long; begin the path nearer to the rover"
+                f"it, more than the rover's length; start the path closer to the rover"
+                ""
             )
 
     def _check_goal(self, x: float, y: float, field: str) -> None:
         if self.driver.ground is None:
-            raise InputError(f"{field}: planning needs ground of kind terrain; give one")
+            raise InputError(f"{field}: planning needs ground of kind terrain")
         bounds = getattr(self.driver.ground, "bounds", None)
         if bounds is None:
             return
         x0, x1, y0, y1 = bounds
         if not (x0 <= x <= x1 and y0 <= y <= y1):
             raise InputError(
-                f"{field}: ({x:g}, {y:g}) m lies outside the ground, which goes from {x0:g} to "
+                f"{field}: ({x:g}, {y:g}) m is outside the ground, which extends from {x0:g} to "
                 f"{x1:g} m in x and from {y0:g} to {y1:g} m in y"
             )
 
@@ -658,7 +663,7 @@ class Drive:
                 self.simulation.speed[name] = float(rate)
 
     def _agreeing(self, command: WheelCommand, seen: Seen, before: np.ndarray) -> np.ndarray:
-        """Rates that make slips agree, with the mean rim speed of the command."""
+        """Rates that equalise slips, with the mean rim speed of the command."""
         assert seen.twist is not None
         layout = self.layout
         rim = layout.sign * layout.radius * command.rate
@@ -679,9 +684,9 @@ class Drive:
     def remarks(self) -> list[str]:
         """What a user should know of how the commands went, a sentence each."""
         out = []
-        for k, way in self.missed_by.items():
-            if way > getattr(self.spec.commands[k], "tolerance", np.inf):
-                out.append(f"drive: command {k} ended {way:.2g} m from the end of its path")
+        for k, missed in self.missed_by.items():
+            if missed > getattr(self.spec.commands[k], "tolerance", np.inf):
+                out.append(f"drive: command {k} ended {missed:.2g} m from the end of its path")
         for event in self.events:
             if event.outcome == "timed out":
                 out.append(f"drive: command {event.number} ({event.kind}) timed out")
@@ -692,7 +697,7 @@ class Drive:
                 )
         if not self.finished and not self.aborted and self.log:
             said = (
-                f"the drive is not finished: the run ended after {self.simulation.time:g} s with "
+                f"the drive is incomplete: the run ended after {self.simulation.time:g} s with "
                 f"command {self._now + 1} of {self.last + 1} under way"
             )
             if self._now in self.paths and np.isfinite(self.log[-1].distance):
@@ -811,4 +816,4 @@ def _about(rates: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _those(names: list[str]) -> str:
-    return f"those with one: {few(names)}" if names else "no joint but wheels and steering has one"
+    return f"joints with a motor: {few(names)}" if names else "only wheels and steering have motors"

@@ -84,11 +84,13 @@ class Watch:
         for name in condition.names:
             head, _, part = name.partition(".")
             if head == "sinkage" and drive.simulation.world.soil is None:
-                raise InputError(f"{field}: sinkage needs ground of kind terrain; there is none")
+                raise InputError(f"{field}: sinkage needs ground of kind terrain")
             if head == "slip" and drive.spec.sense.by == "wheel_odometry":
-                raise InputError(f"{field}: wheel odometry sees no slip; use another sense.by")
+                raise InputError(
+                    f"{field}: wheel odometry does not observe slip; use another sense.by"
+                )
             if head == "current" and not self.motors:
-                raise InputError(f"{field}: current needs motors; the scenario gives none")
+                raise InputError(f"{field}: current needs motors, but the scenario has none")
             parts = tuple(self.motors) if head == "current" else drive.layout.wheels
             what = "motor" if head == "current" else "wheel"
             if part and part not in parts:
@@ -114,11 +116,11 @@ class Watch:
         """Take in what was sensed over the last period."""
         sums, here = self._sums, np.array([seen.x, seen.y, seen.heading])
         if self._known:
-            way = float(np.hypot(*(here[:2] - sums[3:5])))
-            sums[0] += way
+            distance = float(np.hypot(*(here[:2] - sums[3:5])))
+            sums[0] += distance
             sums[1] += wrapped(here[2] - sums[5])
-            sums[2] += way
-            self._speed = way / self.drive.spec.period
+            sums[2] += distance
+            self._speed = distance / self.drive.spec.period
         self._known = True
         sums[3:6] = here
         layout = self.drive.layout
@@ -170,12 +172,12 @@ class Watch:
     def _of_the_base(self) -> dict[str, float]:
         drive = self.drive
         R = attitude_matrix(drive.simulation.qpos[3:7])
-        way, turned, total, x, y, heading = map(float, self._sums)
+        distance, turned, total, x, y, heading = map(float, self._sums)
         time = drive.simulation.time
         offset = drive.log[-1].offset if drive.log else np.nan
         return {
             "time": round(time - drive.began, 9), "total_time": round(time, 9),
-            "distance": way, "total_distance": total, "turned": turned,
+            "distance": distance, "total_distance": total, "turned": turned,
             "x": x, "y": y, "heading": heading, "speed": self._speed,
             "offset": 0.0 if np.isnan(offset) else offset,
             "tilt": float(np.arccos(np.clip(R[2, 2], -1, 1))),

@@ -35,9 +35,9 @@ def add_energy_constants(s: Simulation, ds: Columns) -> None:
     motors = list(motors_of(s.scenario, s.world).values())
     if motors:
         for name, values, units, text in (
-            ("resistance", [m.resistance for m in motors], "Ω", "resistance of the armature"),
+            ("resistance", [m.resistance for m in motors], "Ω", "armature resistance"),
             ("emf", [m.constant * m.gear for m in motors], "V·s/rad", "back-emf per joint rate"),
-            ("regeneration", [float(m.regeneration) for m in motors], "1", "braking feeds back"),
+            ("regeneration", [float(m.regeneration) for m in motors], "1", "braking recuperates"),
         ):
             about = {"units": units, "long_name": text}
             ds[f"motor_{name}"] = ("motor", np.array(values, dtype=float), about)

@@ -163,7 +163,10 @@ class FmuLaws:
             file = FmuFile(law.file, f"control.{k}")
             name = _name(law)
             if name in self._opened:
-                raise InputError(f"control.{k}.name: '{name}' is the name of another FMU; give one")
+                raise InputError(
+                    f"control.{k}.name: '{name}' is the name of another FMU; choose "
+                    f"a different name"
+                )
             self._opened.append(name)
             joints: list[str | None] = [None]
             if law.each is not None:
@@ -216,12 +219,15 @@ class FmuLaws:
                 raise InputError(f"{field}: unknown reading '{name}'; {suggest(name, valid)}")
             laws = self._simulation.scenario.control
             if first in [_name(law) for law in laws if isinstance(law, FmuLaw)]:
-                raise InputError(f"{field}: '{first}' is an FMU later in the list; put it before")
+                raise InputError(
+                    f"{field}: '{first}' is an FMU later in the list; move it before this one"
+                )
         program = compile_expression(text, self._index, field, self._simulation.scenario.parameters)
         if joint is None and _asks_own(program):
             raise InputError(
-                f"{field}: 'angle' and 'rate' alone are of the joint of `each`; name a joint, as "
-                "in rate.JOINT"
+                f"{field}: 'angle' and 'rate' without a joint need `each`; name a joint, as in "
+                f"rate.JOINT"
+                ""
             )
         own = 0 if joint is None else self._index[joint]
         me: FmuLaws = part_of(self)

@@ -5,8 +5,8 @@ place and attitude, and `control.locomotion` gives the next one. Its table of jo
 followed by the servos of the compiled loop, straight from one sample to the next; each motion
 begins where the table of the last one ended, not where the joints lag behind.
 
-What is kept: the mode, what the robot is doing, the share of the motion done, slip of the last
-cycle; and, from the recorded poses, the static stability margin of the organs that are to carry.
+What is kept: the mode, activity of the robot, the share of the motion done, slip of the last
+cycle; and, from the recorded poses, the static stability margin of the planned stance.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class GaitRun:
         self.simulation: Simulation = part_of(simulation)
         self.spec = scenario.gait
         if not simulation.facts.free_base:
-            raise InputError("gait: the robot's base is fixed; a gait needs one that moves")
+            raise InputError("gait: the robot's base is fixed; a gait needs a moving base")
         world = simulation.world
         # on soil feet sink and do not roll
         self.limbs = Limbs(world.robot, rolling_feet=world.soil is None)
@@ -218,7 +218,7 @@ class GaitRun:
             return []
         number = self.log[-1].mode + 1
         return [
-            f"the gait is not finished: the run ended after {self.simulation.time:g} s in mode "
+            f"the gait is incomplete: the run ended after {self.simulation.time:g} s in mode "
             f"{number} of {len(self.spec.modes)}"
         ]
 
@@ -233,7 +233,8 @@ class GaitRun:
         when = "on the way to" if STATES[entry.state] == "transition" else "in"
         return [
             f"the stability margin fell to {1e3 * margins[worst]:.2g} mm at {time:.3g} s, {when} "
-            f"mode {max(entry.mode, 0) + 1}: organs that the plan lifts had to carry, or it tipped"
+            f"mode {max(entry.mode, 0) + 1}: feet or wheels that the plan lifts carried load, or "
+            f"the robot tipped"
         ]
 
     def _has_end(self) -> bool:
@@ -287,15 +288,15 @@ def add_gait(s: Simulation, ds: Columns) -> None:
         ds[name] = ("time", values, {"units": units, "long_name": text})
 
     add("gait_mode", np.array([float(e.mode) for e in entries]), "1", "number of the gait's mode")
-    add("gait_state", np.array([float(e.state) for e in entries]), "1", "what the robot is doing")
+    add("gait_state", np.array([float(e.state) for e in entries]), "1", "activity of the robot")
     ds["gait_state"].attrs |= {
         "flag_values": np.arange(len(STATES)), "flag_meanings": " ".join(STATES)
     }  # fmt: skip
     phase = [_share(e, t) for e, t in zip(entries, times, strict=True)]
-    add("gait_phase", np.array(phase), "1", "share of the motion under way that is done")
+    add("gait_phase", np.array(phase), "1", "completed share of the current motion")
     slip = np.array([e.slip for e in entries])
-    add("gait_slip", slip, "1", "slip of the last cycle, 1 - way/planned way")
-    text = "static stability margin of the organs that are to carry"
+    add("gait_slip", slip, "1", "slip of the last cycle, 1 - distance/planned distance")
+    text = "static stability margin of the planned stance"
     add("stability_margin", margins_of(s, run, entries), "m", text)
 
 

@@ -91,8 +91,9 @@ def functions() -> Functions:
     ]
     if not found:
         raise InputError(
-            f"mujoco {mujoco.__version__}: the package holds no shared library; "
-            "install mujoco from its wheel (pip install --only-binary :all: mujoco)"
+            f"mujoco {mujoco.__version__}: the package contains no shared library; install mujoco "
+            f"from its wheel"
+            " (pip install --only-binary :all: mujoco)"
         )
     library = ctypes.CDLL(str(found[0]))
     addresses = {
@@ -200,8 +201,9 @@ def offsets() -> Offsets:
     )
     if not right:
         raise InputError(
-            f"mujoco {mujoco.__version__}: the layout of mjData is not the one its package "
-            "describes; use a version that the constraints file pins"
+            f"mujoco {mujoco.__version__}: the layout of mjData differs from its package's "
+            f"description; use a version pinned in the constraints file"
+            ""
         )
     inside = {f"contact_{name}": offset for name, offset in in_contact.items()}
     known = {**in_data, **inside, "contact_size": contact_size}

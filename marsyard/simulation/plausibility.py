@@ -265,8 +265,9 @@ class Watch:
             self._seen = max(first + int(i), 1)
             s.drop_records(self._seen)
             return (
-                f"stopped at t = {r.time[first + i]:.6g} s: the robot has gained {gain[i]:.3g} J "
-                f"without a cause; is run.step = {s.scenario.run.step:g} s too long, or does it "
+                f"stopped at t = {r.time[first + i]:.6g} s: the robot has gained {gain[i]:.3g} "
+                f"J of unexplained energy; is run.step = {s.scenario.run.step:g} s too long, or "
+                f"does it "
                 "start inside the ground?"
             )
         over = gain - NAMED * (self._kinetic + moved + high - low)
@@ -320,7 +321,7 @@ class Watch:
                 f"to true to place it on the ground), or run.step = {step:g} s is too long"
             )
         too_long = (
-            f"without a cause: its motion is not to be trusted; is run.step = {step:g} s too long?"
+            f"without an explanation: its motion is unreliable; is run.step = {step:g} s too long?"
         )
         turns = step * np.abs(s.record_room.velocities[k]) * _rotates(s.model)
         i = int(np.argmax(turns)) if len(turns) else 0
@@ -343,12 +344,13 @@ class Watch:
         return [
             f"the contact problem did not converge in {missed:.0f} of {s.steps} steps "
             f"({100 * missed / s.steps:.0f} %), with residuals of up to {stats[:, 2].max():.1g}: "
-            "forces of these steps are not exact"
+            f"forces of these steps are inaccurate"
+            ""
         ]
 
 
 def _deep_wheels(s: Simulation) -> list[str]:
-    """Laws of soil know wheels that sink by less than their radius: name the first record in which
+    """Soil models know wheels that sink by less than their radius: name the first record in which
     one is deeper."""
     if s.world.soil is None or not len(s.carrying_radius) or not len(s.records.time):
         return []
@@ -359,9 +361,9 @@ def _deep_wheels(s: Simulation) -> list[str]:
     k = int(np.argmax(beyond.any(axis=1)))
     w = int(np.argmax(beyond[k]))
     own = s.scenario.interaction
-    law = f"wheel model '{own.wheel.model}'" if own.wheel else f"law of soil '{own.soil.model}'"
+    law = f"wheel model '{own.wheel.model}'" if own.wheel else f"soil model '{own.soil.model}'"
     return [
         f"wheel {list(s.world.robot.wheels)[w]} is {1e3 * depth[k, w]:.0f} mm deep in the soil at "
         f"t = {s.records.time[k]:.6g} s, more than its radius of "
-        f"{1e3 * s.carrying_radius[w]:.0f} mm: the {law} does not hold from there on"
+        f"{1e3 * s.carrying_radius[w]:.0f} mm: the {law} is not valid from there on"
     ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import mujoco
 import numpy as np
 
-from marsyard.ports import BaseState, JointStates, OrganStates, OrganWrenches
+from marsyard.ports import BaseState, ContactBodyStates, ContactBodyWrenches, JointStates
 from marsyard.robot import Robot
 from marsyard.simulation.owner import part_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class OrganTable(NamedTuple):
-    """What does not change of the organs of a robot."""
+    """What does not change of the contact bodies of a robot."""
 
     name: tuple[str, ...]
     kind: tuple[str, ...]
@@ -31,12 +31,14 @@ class OrganTable(NamedTuple):
     belt: np.ndarray  # int64[n], degree of freedom of the sprocket, else −1
     pitch: np.ndarray  # float64[n], belt speed per rate [m]
 
-    def states(self, data: mujoco.MjData, twist: np.ndarray) -> OrganStates:
-        """The organs at mujoco's present kinematics; twist: velocity and angular velocity."""
+    def states(self, data: mujoco.MjData, twist: np.ndarray) -> ContactBodyStates:
+        """The contact bodies at mujoco's present kinematics; twist: velocity and angular
+        velocity.
+        """
         n, wheel = len(self.name), self.joint >= 0
         axis = np.zeros((n, 3))
         axis[wheel] = data.xaxis[self.joint[wheel]]
-        return OrganStates(
+        return ContactBodyStates(
             name=self.name, kind=self.kind, radius=self.radius, width=self.width,
             position=data.xpos[self.body], velocity=twist[:, :3].copy(),
             rotation=data.xmat[self.body].reshape(n, 3, 3),
@@ -86,8 +88,8 @@ def twist_of(s: Simulation, body: int) -> np.ndarray:
     return np.concatenate([out[3:], out[:3]])
 
 
-def organ_states(s: Simulation, table: OrganTable) -> OrganStates:
-    """The organs now, after `look`."""
+def organ_states(s: Simulation, table: OrganTable) -> ContactBodyStates:
+    """The contact bodies now, after `look`."""
     twist = [twist_of(s, int(b)) for b in table.body]
     return table.states(s.data, np.array(twist).reshape(-1, 6))
 
@@ -106,7 +108,7 @@ def base_state(s: Simulation) -> BaseState:
 
 
 class Felt:
-    """Mean wrenches on the organs since the last call, from the loop's sums of impulses.
+    """Mean wrenches on the contact bodies since the last call, from the loop's sums of impulses.
 
     A record empties the sums, and keeps what they held; there may be several between two calls.
     Moments are those of force laws; hard ground gives forces alone, and only those on wheels, feet
@@ -123,7 +125,7 @@ class Felt:
         self._recorded = np.zeros_like(self._sums)
         self._counted = 0.0
 
-    def mean(self) -> OrganWrenches:
+    def mean(self) -> ContactBodyWrenches:
         """Since the last call."""
         s = self._simulation
         since, now = s.time - self._last, self._now()
@@ -133,7 +135,7 @@ class Felt:
         mean = impulse / since if since > 0 else 0.0 * now
         self._last = self._counted = s.time
         self._sums, self._recorded = now, np.zeros_like(now)
-        return OrganWrenches(mean[:, :3], mean[:, 3:]).fit(n=len(mean))
+        return ContactBodyWrenches(mean[:, :3], mean[:, 3:]).fit(n=len(mean))
 
     def state(self) -> dict[str, np.ndarray]:
         """What is needed to go on with the same means, also where the records are gone."""

@@ -136,9 +136,9 @@ def columns(simulation: Simulation) -> Columns:
     add("energy_potential", (), potential, "J", "potential energy")
     others = [law.name for law in s.laws if law.attachments and not (law.on_soil or law.stores)]
     if others:
-        text = "work taken by elastic contact since the start, what it stores included"
+        text = "work done on elastic contacts since the start, including stored energy"
         if s.interaction is not None:
-            text = "work taken by the interaction and by elastic contact since the start"
+            text = "work done on the interaction and on elastic contacts since the start"
         work = sum(s.attached(name, r)[..., WORK].sum(axis=1) for name in others)
         add("energy_ground", (), -np.cumsum(work), "J", text)
     add("energy_motors", (), np.cumsum(r.motor_work), "J", "work of the motors since the start")
@@ -149,13 +149,13 @@ def columns(simulation: Simulation) -> Columns:
         pull = np.maximum(r.tether_length[:, ids] - free, 0.0) * [t.stiffness for t in tethers]
         ds.assign_coords(tether=[t.name for t in tethers])
         ds["tether_force"] = (
-            ("time", "tether"), pull, {"units": "N", "long_name": "pull of the tether"}
+            ("time", "tether"), pull, {"units": "N", "long_name": "tension of the tether"}
         )  # fmt: skip
     stats = [
         ("contacts", "1", "largest number of active contacts"),
-        ("solver_iterations", "1", "most iterations of the contact solver in a step"),
+        ("solver_iterations", "1", "maximum iterations of the contact solver in a step"),
         ("solver_residual", "1", "largest relative residual of the contact solver"),
-        ("unconverged", "1", "steps whose contact problem did not converge"),
+        ("unconverged", "1", "steps with an unconverged contact problem"),
         ("restitution_limited", "1", "steps whose restitution was reduced to keep energy bounded"),
         ("penetration", "m", "largest penetration left at the end of a step"),
     ]
@@ -190,7 +190,7 @@ def _add_laws(s: Simulation, ds: Columns) -> None:
     interval = np.diff(r.time, prepend=-np.inf)
     interval[interval <= 0] = np.inf
     wheels = WheelSizes(s.carrying_radius, 2.0 * s.wheels.width)
-    told: dict[str, Variable] = {}
+    gathered: dict[str, Variable] = {}
     for law in s.laws:
         sums = s.attached(law.name, r)
         recorded = _recorded(s, law.columns(), r)
@@ -199,8 +199,8 @@ def _add_laws(s: Simulation, ds: Columns) -> None:
         used = {dim for each in own.values() for dim in each.dims}
         ds.assign_coords({k: v for k, v in law.coordinates().items() if k in used})
         for name, each in own.items():
-            told[name] = told[name].beside(each) if name in told else each
-    for name, each in told.items():
+            gathered[name] = gathered[name].beside(each) if name in gathered else each
+    for name, each in gathered.items():
         about = {"units": each.units, "long_name": each.text}
         ds[name] = (("time", *each.dims), each.values, about)
 
@@ -225,9 +225,9 @@ def _add_floating(s: Simulation, ds: Columns) -> None:
     rows: list[tuple[str, tuple[str, ...], np.ndarray, str, str]] = [
         ("position", ("axis",), q[..., :3], "m", "position of the frame"),
         ("velocity", ("axis",), v[..., :3], "m/s", "velocity of the frame"),
-        ("displacement", (), off, "m", "way from the start"),
+        ("displacement", (), off, "m", "distance from the start"),
         ("speed", (), np.linalg.norm(v[..., :3], axis=-1), "m/s", "speed"),
-        ("turn", (), turn, "rad", "turn since the start"),
+        ("turn", (), turn, "rad", "rotation since the start"),
         ("rate", (), np.linalg.norm(v[..., 3:], axis=-1), "rad/s", "angular rate"),
     ]
     for name, dims, values, units, text in rows:
@@ -335,11 +335,11 @@ def _add_organs(s: Simulation, ds: Columns) -> None:
         radii = np.array([t.pitch_radius for t in robot.tracks.values()])
         ds["belt_speed"] = (
             ("time", "track"), r.velocities[:, dofs] * radii,
-            {"units": "m/s", "long_name": "speed of the belt along itself"},
+            {"units": "m/s", "long_name": "belt speed"},
         )  # fmt: skip
         ds["track_slip"] = (
             ("time", "track"), _belt_slip(s, radii, feet),
-            {"units": "1", "long_name": "slip of the belt since the last record"},
+            {"units": "1", "long_name": "belt slip since the last record"},
         )  # fmt: skip
 
 
@@ -405,19 +405,19 @@ def _add_soil(s: Simulation, ds: Columns) -> None:
     along /= np.linalg.norm(along, axis=-1, keepdims=True)
     pairs = (("", along, np.cross(normal, along), ""), ("_level", heading, left, ", level"))
     for suffix, ahead, beside, how in pairs:
-        pull, side = (np.einsum("twk,twk->tw", force, way) for way in (ahead, beside))
+        pull, side = (np.einsum("twk,twk->tw", force, direction) for direction in (ahead, beside))
         add(f"drawbar_pull{suffix}", pull, "N", f"drawbar pull{how}")
         add(f"side_force{suffix}", side, "N", f"force to the left{how}")
     add("wheel_load", force[..., 2], "N", "force of the soil upwards")
     torque = -np.einsum("twk,twk->tw", moment, r.wheel_axis)
-    add("driving_torque", torque, "N·m", "torque the soil takes from the wheel")
+    add("driving_torque", torque, "N·m", "torque of the wheel on the soil")
     text = "sinkage"
     add("sinkage", _sinkage(s, r, wheel_touching(s, r), normal), "m", text)
-    for name, way, text in (
-        ("ground_slope_along", heading, "slope of the ground along the heading, up positive"),
-        ("ground_slope_across", left, "slope of the ground to the left, up positive"),
+    for name, direction, text in (
+        ("ground_slope_along", heading, "slope of the ground along the heading, positive uphill"),
+        ("ground_slope_across", left, "slope of the ground to the left, positive uphill"),
     ):
-        rise = -np.sum(normal * way, axis=-1) / normal[..., 2]
+        rise = -np.sum(normal * direction, axis=-1) / normal[..., 2]
         add(name, np.arctan(rise), "rad", text)
 
 
@@ -479,10 +479,10 @@ def _add_drive(s: Simulation, ds: Columns) -> None:
     def of(field: str) -> np.ndarray:
         return np.array([getattr(e, field) for e in drive.log], dtype=float)
 
-    add("command", of("command"), "1", "number of the command under way")
+    add("command", of("command"), "1", "index of the active command")
     add("drive_state", of("state"), "1", "state of the driver: " + ", ".join(STATES))
-    add("path_distance", of("distance"), "m", "way along the path")
-    add("path_offset", of("offset"), "m", "distance to the left of the path")
+    add("path_distance", of("distance"), "m", "distance along the path")
+    add("path_offset", of("offset"), "m", "cross-track error, positive left of the path")
     seen = np.stack([of("x"), of("y")], axis=-1)
     add("position_sensed", np.pad(seen, ((0, 0), (0, 1))), "m", "position as sensed", "axis")
     ds["position_sensed"].values[:, 2] = np.nan
@@ -503,7 +503,7 @@ def _add_drive(s: Simulation, ds: Columns) -> None:
     _add_timeline(s, ds)
     points = [path.points for path in drive.paths.values()]
     number = [np.full(len(p), k) for k, p in zip(drive.paths, points, strict=True)]
-    about = {"units": "m", "long_name": "paths followed, by number of the command"}
+    about = {"units": "m", "long_name": "paths followed, by index of the command"}
     if points:
         ds["path"] = (("path_point", "horizontal"), np.concatenate(points), about)
         ds.assign_coords(horizontal=["x", "y"], path_command=("path_point", np.concatenate(number)))
@@ -530,7 +530,7 @@ def _add_setpoints(s: Simulation, ds: Columns) -> None:
     rate = np.array([e.rate for e in drive.log]) * layout.sign
     angle = np.array([e.angle for e in drive.log]) * layout.steering_sign
     angle[:, ~layout.steered] = np.nan
-    about = "told at the begin of a period of the drive"
+    about = "command issued at the start of a drive period"
     ds.assign_coords(drive_time=("drive_time", [e.time for e in drive.log], {"units": "s"}))
     named: list[tuple[str, str, np.ndarray, str, str]] = []
     wheels = len(s.world.robot.wheels)
@@ -565,10 +565,10 @@ def _add_timeline(s: Simulation, ds: Columns) -> None:
         command_outcome=text("outcome"), command_reason=text("reason"),
     )  # fmt: skip
     for name, field, units, long_name in (
-        ("command_began", "began", "s", "begin of the command"),
-        ("command_ended", "ended", "s", "end of the command"),
-        ("command_x", "x", "m", "x of the base at the end of the command"),
-        ("command_y", "y", "m", "y of the base at the end of the command"),
+        ("command_began", "began", "s", "start time of the command"),
+        ("command_ended", "ended", "s", "end time of the command"),
+        ("command_x", "x", "m", "final x of the base of the command"),
+        ("command_y", "y", "m", "final y of the base of the command"),
         ("command_heading", "heading", "rad", "heading of the base at the end of the command"),
     ):
         values = np.array([getattr(e, field) for e in events], dtype=float)

@@ -1,4 +1,4 @@
-"""Placing a robot on the ground before the start.
+"""Placing a robot placed on the ground before the start.
 
 The robot is first moved straight up or down (from above a mesh) until its lowest point touches.
 Then it sinks onto the ground with drives, steering, legs and frame held and its velocity damped
@@ -160,7 +160,7 @@ def place_on_ground(simulation: Simulation, say: Callable[[str], Any] | None = N
     come to rest, or if it tips over. `say` hears of a long wait."""
     s = simulation
     if not s.facts.free_base or s.scenario.interaction.law == "none":
-        raise InputError("robot.settle: needs a robot with a free base and a law of contact")
+        raise InputError("robot.settle: needs a robot with a free base and a contact law")
     up = _up(s.data.qpos)
     clock = _Clock(say)
     with _motors_held(s):
@@ -171,8 +171,9 @@ def place_on_ground(simulation: Simulation, say: Callable[[str], Any] | None = N
     turned = float(np.arccos(np.clip(up @ _up(s.data.qpos), -1.0, 1.0)))
     if turned > _TIPPED:
         raise InputError(
-            f"robot.settle: the robot tips over by {np.degrees(turned):.0f}° as it settles; give "
-            "robot.joints with which it stands, or robot.position and robot.attitude"
+            f"robot.settle: the robot tips over by {np.degrees(turned):.0f}° while settling; give "
+            f"robot.joints in which it stands, or robot.position and robot.attitude"
+            ""
         )
 
 
@@ -180,22 +181,23 @@ class _Clock:
     """Time spent on settling, and what is told of it."""
 
     def __init__(self, say: Callable[[str], Any] | None) -> None:
-        self.began = self.told = time.perf_counter()
+        self.began = self.reported = time.perf_counter()
         self.say = say
 
     def tell(self, simulated: float, speed: float) -> None:
         """Tell of a long wait now and then; raises InputError when it is too long."""
         now = time.perf_counter()
         state = (
-            f"after {simulated:.3g} s of simulated time it still moves at {speed:.2g} m/s or rad/s"
+            f"after {simulated:.3g} s of simulated time it is still moving at {speed:.2g} m/s or "
+            f"rad/s"
         )
         if now - self.began > LONGEST:
             raise InputError(
-                f"robot.settle: the robot does not come to rest within {LONGEST:.0f} s of "
-                f"computing; {state}; give robot.position and robot.attitude instead"
+                f"robot.settle: the robot does not come to rest within {LONGEST:.0f} "
+                f"s of computing time; {state}; give robot.position and robot.attitude instead"
             )
-        if self.say is not None and now - self.told > _TELL:
-            self.told = now
+        if self.say is not None and now - self.reported > _TELL:
+            self.reported = now
             self.say(f"settling the robot on the ground: {state}")
 
 
@@ -401,7 +403,7 @@ def _sink(s: Simulation, clock: _Clock, friction: float | None, upright: bool) -
     if not rests and speed > _MOVING and not upright:
         text = (
             f"robot.settle: the robot does not come to rest on the ground; after {most * _STEP:g} "
-            f"s of simulated time it still moves at {speed:.2g} m/s or rad/s"
+            f"s of simulated time it is still moving at {speed:.2g} m/s or rad/s"
         )
         if soil is None:
             raise InputError(f"{text}; give robot.position and robot.attitude instead")

@@ -26,10 +26,9 @@ from marsyard.rotations import quaternion_of
 from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.resolving import resolve
 from marsyard.scenario.schema import Scenario, whole_ratio
-from marsyard.simulation import arrays, filling, loop, moreau_jean
+from marsyard.simulation import arrays, build_arrays, loop, moreau_jean
 from marsyard.simulation.attached import LAW
 from marsyard.simulation.attaching import attach, read_only
-from marsyard.simulation.boxes import BoxError, OwnControl, OwnInteraction
 from marsyard.simulation.commands import (
     build_commands,
 )
@@ -40,6 +39,7 @@ from marsyard.simulation.moreau_jean import update_positions
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.plausibility import Watch
 from marsyard.simulation.plugged import own_boxes, without_plugins
+from marsyard.simulation.plugin_adapters import BoxError, OwnControl, OwnInteraction
 from marsyard.simulation.rows import collect_rows, collide
 from marsyard.simulation.settle import place_on_ground
 from marsyard.simulation.state import State
@@ -418,8 +418,9 @@ class Simulation(SimulationView):
         own = (self.control, self.interaction, self._own_law)
         if any(each is not None for each in own):
             raise InputError(
-                "a simulation with a control or interaction of one's own cannot be copied; build "
-                "another with the same functions and restore the state"
+                "a simulation with a custom control or interaction cannot be copied; build "
+                "another one with the same functions and restore the state"
+                ""
             )
         kept = self.records._asdict(), self._scheme, self.stopped, self.wall_time
         return _built_again, (self.scenario, self.state(), *kept)
@@ -448,19 +449,19 @@ class Simulation(SimulationView):
         own = () if self.interaction is None else (self.interaction,)
         self.laws = (*own, *world.laws)
         self._attached = attach(self.every_law, m, self.data, len(world.surfaces))
-        self._model = filling.model_facts(
+        self._model = build_arrays.model_facts(
             world, scenario, self.data, self._attached, self.interaction is not None
         )
-        self._data = filling.data_views(m, self.data)
+        self._data = build_arrays.data_views(m, self.data)
         self._wheels = world.hard.wheels
-        self._slip_radius, self._carrying_radius = filling.wheel_radii(world, scenario)
-        self._scheme = filling.scheme_numbers(scenario)
+        self._slip_radius, self._carrying_radius = build_arrays.wheel_radii(world, scenario)
+        self._scheme = build_arrays.scheme_numbers(scenario)
         self._commands = build_commands(scenario, world, own_control)
 
     def _build_state(self) -> None:
-        self._contacts = filling.problem_room(self.model, len(self._attached.loop.rows.gap))
-        self._work = filling.scratch(self._model)
-        self._sums = filling.empty_sums(
+        self._contacts = build_arrays.problem_room(self.model, len(self._attached.loop.rows.gap))
+        self._work = build_arrays.scratch(self._model)
+        self._sums = build_arrays.empty_sums(
             self._model, len(self._wheels.body), len(self.world.surfaces)
         )
         self._views = (
@@ -471,7 +472,7 @@ class Simulation(SimulationView):
         self._records = self._new_records(0)
 
     def _new_records(self, n: int) -> arrays.Records:
-        return filling.record_room(n, self.world, self._model, self._attached)
+        return build_arrays.record_room(n, self.world, self._model, self._attached)
 
     def _reserve(self, steps: int) -> None:
         per_record = self._scheme.steps_per_control * self._scheme.controls_per_record
@@ -602,8 +603,9 @@ def _replaced(
     if interaction is not None:
         if scenario.run.integrator != "moreau_jean":
             raise InputError(
-                f"run.integrator: '{scenario.run.integrator}' cannot take an interaction of one's "
-                "own; use moreau_jean"
+                f"run.integrator: '{scenario.run.integrator}' does not support a custom "
+                f"interaction; use moreau_jean"
+                ""
             )
         change["ground"] = ()
     return scenario.model_copy(update=change)

@@ -229,8 +229,10 @@ def _check_axles(model: mujoco.MjModel, robot: Robot) -> None:
     wrong = [name for name, axis in axes.items() if axis @ base.reshape(3, 3)[:, 1] < -1e-9]
     if wrong:
         warnings.warn(
-            f"{robot.name}: the axes of {', '.join(wrong)} point to the right, so that rates, "
-            "slip, pull and torque of these wheels count backwards in the results; turn them left",
+            f"{robot.name}: the axes of {', '.join(wrong)} point to the right, so rates, slip, "
+            f"pull and torque of these wheels have the wrong sign in the results; make them point "
+            f"left"
+            "",
             stacklevel=3,
         )
 
@@ -255,7 +257,8 @@ def _check_sprockets(model: mujoco.MjModel, robot: Robot) -> None:
         if data.xaxis[joint] @ data.xmat[frame].reshape(3, 3)[:, 1] < 0.99:
             raise InputError(
                 f"{where} must turn about the y axis of '{track.body}', to the left, so that a "
-                "positive rate drives forwards"
+                f"positive rate drives forwards"
+                ""
             )
 
 
@@ -289,7 +292,7 @@ def _set_geoms(spec: mujoco.MjSpec, robot: Robot, scenario: Scenario) -> None:
         if geom is None:
             names = [g.name for g in spec.geoms if g.name]
             raise InputError(
-                f"robot.geoms: '{name}' is no geom of {robot.name}; {suggest(name, names)}"
+                f"robot.geoms: '{name}' is not a geom of {robot.name}; {suggest(name, names)}"
             )
         if len(size) > 3 or min(size, default=0.0) <= 0:
             raise InputError(f"robot.geoms.{name}: give one to three half sizes above 0 [m]")
@@ -302,7 +305,7 @@ def _add_tethers(spec: mujoco.MjSpec, robot: Robot, scenario: Scenario) -> None:
         if body is None:
             names = [b.name for b in spec.bodies]
             raise InputError(
-                f"tethers.{k}.body: '{tether.body}' is no body of {robot.name}; "
+                f"tethers.{k}.body: '{tether.body}' is not a body of {robot.name}; "
                 f"{suggest(str(tether.body), names)}"
             )
         name = f"tether:{tether.name}"
@@ -367,15 +370,16 @@ def _warn_of_nothing(robot: Robot, scenario: Scenario) -> None:
     """Settings that have nothing to act on in this robot."""
     if scenario.interaction.wheel is not None and not robot.wheels:
         warnings.warn(
-            f"interaction.wheel: {robot.name} has no wheels, so that the model does nothing",
+            f"interaction.wheel: {robot.name} has no wheels, so the model has no effect",
             stacklevel=2,
         )
     groups = {g for law in scenario.control for g in _names(law.joints)}
     for group in sorted(groups):
         if group == "drives" and robot.roles.get(group) == ():
             warnings.warn(
-                f"control: the role '{group}' of {robot.name} holds no joint, so that nothing "
-                "drives it",
+                f"control: the role '{group}' of {robot.name} contains no joint, so nothing is "
+                f"driven"
+                "",
                 stacklevel=2,
             )
 
@@ -423,8 +427,9 @@ def _soft_wheels(spec: mujoco.MjSpec, robot: Robot, scenario: Scenario) -> None:
     # mujoco's own contact needs a geom that collides on each wheel
     if robot.tracks and not law_of_hard_ground(scenario).belts:
         raise InputError(
-            f"{robot.name}: mujoco's soft contact knows no belts, so that its tracks would not "
-            f"touch the ground; use interaction.law {_laws_that('belts')}"
+            f"{robot.name}: "
+            f"mujoco's soft contact does not support belts, so its tracks would not touch the "
+            f"ground; use interaction.law {_laws_that('belts')}"
         )
     friction = scenario.interaction.friction
     for name, wheel in robot.wheels.items():

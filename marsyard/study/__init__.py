@@ -2,7 +2,7 @@
 
 The folder of a study holds
 
-    study.nc, study.csv    numbers taken from each run, labelled; and a row per run
+    study.nc, study.csv    outputs of each run, labelled; and a row per run
     scenario.yaml          the scenario as resolved
     inputs/                copies of the files that it names, shared by all members
     figures/*.png, report.html

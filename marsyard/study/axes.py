@@ -69,7 +69,7 @@ def make_axis(paths: Mapping[str, Sequence[Any]], field: str, label: str = "") -
         shown = tuple(in_unit(v, unit) for v in values)
     for value in shown:
         if shown.count(value) > 1:
-            raise InputError(f"{field}: {value} stands twice; values must differ")
+            raise InputError(f"{field}: {value} appears twice; values must differ")
     return Axis(
         name, label or label_of(path), unit, {p: tuple(v) for p, v in paths.items()},
         shown, words,
@@ -105,7 +105,7 @@ def _unit(path: str, values: Sequence[Any], field: str) -> str:
     for value in values:
         unit = unit_of(value)
         if not unit and any_to_si(value) != 0:
-            raise InputError(f"{field}: {value} has no unit; add '{first}' as beside it")
+            raise InputError(f"{field}: {value} has no unit; add '{first}' as for the other values")
         if unit and dimension_of(unit) != dimension_of(first):
             raise InputError(f"{field}: '{unit}' and '{first}' are not units of the same quantity")
     return first

@@ -131,8 +131,9 @@ def boundary(
         kind = "succeed" if succeeded(study, of_curve[0]) else "fail"
         ends = [axis.text(v) for v in (min(axis.shown), max(axis.shown))]
         words = (
-            f"{where}no boundary found: all runs from {ends[0]} to {ends[1]} {kind}; "
-            "the values must hold a success and a failure"
+            f"{where}no boundary found: all runs from {ends[0]} to {ends[1]} {kind}; the values "
+            f"must include a success and a failure"
+            ""
         )
         return Boundary(curve, None, None, words)
     success, failure = bracket.ends(axis)
@@ -140,9 +141,9 @@ def boundary(
     digits = max(0, 1 - math.floor(math.log10(abs(success - failure))))
     good, bad = (axis.text(round(v, digits)) for v in (success, failure))
     words = (
-        f"{where}{axis.label} {good} still succeeds, {bad} fails "
+        f"{where}{axis.label} {good} succeeds, {bad} fails "
         f"(a run fails when {bisect.output} is {limit}, or when it stops)"
     )
     if bracket.changes > 1:
-        words += f"; success and failure change {bracket.changes} times, this is the first"
+        words += f"; the outcome changes {bracket.changes} times, this is the first change"
     return Boundary(curve, success, failure, words)

@@ -56,9 +56,9 @@ def dataset(
                 family, results, lambda r, k=k: _number(r.outcome.numbers[k]), attrs
             )
     done = [int(r.outcome.stopped is None) for r in grid]
-    variables["completed"] = (dims, laid(done, np.int8), {"long_name": "run went to its end"})
+    variables["completed"] = (dims, laid(done, np.int8), {"long_name": "run completed"})
     reasons = [r.outcome.stopped or "" for r in grid]
-    variables["stopped"] = (dims, laid(reasons, object), {"long_name": "why a run stopped"})
+    variables["stopped"] = (dims, laid(reasons, object), {"long_name": "reason for stopping"})
     bad = [r.outcome.unconverged for r in grid]
     variables["unconverged"] = (dims, laid(bad, np.int64), {"long_name": "steps not converged"})
     if study.success:

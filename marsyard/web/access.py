@@ -35,9 +35,9 @@ class Verdict(enum.Enum):
 
     PASS = ""
     WELCOME = "the token is in the address: it becomes a cookie"
-    HOST = "This page is not known by that name: use the address that marsyard printed."
-    ORIGIN = "This page is open only to itself, not to pages of other sites or ports."
-    TOKEN = "This page needs its token: use the whole address that marsyard printed."
+    HOST = "Unknown host name: use the address printed by marsyard."
+    ORIGIN = "This page does not accept requests from other sites or ports."
+    TOKEN = "This page requires a token: use the full address printed by marsyard."
 
 
 @dataclass(frozen=True)

@@ -194,7 +194,7 @@ class Gate:
             most = f"{MOST_GUESTS} connections"
             return _say(
                 http.HTTPStatus.SERVICE_UNAVAILABLE,
-                f"There are too many viewers: {most} are open; close some.",
+                f"Too many viewers: {most} are connected; close some.",
             )
         self._strangers.pop(connection, None)
         self._guests.add(connection)
@@ -202,7 +202,7 @@ class Gate:
 
     async def _find(self, connection: _Connection, request: Request) -> Response | None:
         """The answer of the site that a request is for."""
-        nothing = _say(http.HTTPStatus.NOT_FOUND, "There is no such page.")
+        nothing = _say(http.HTTPStatus.NOT_FOUND, "Page not found.")
         for prefix, site in self._sites:
             if request.path.startswith(prefix):
                 connection.site = site
@@ -284,7 +284,7 @@ class _Connection(ServerConnection):
             if left:
                 self._watch(now, left)
             else:
-                _LOG.warning("cut off: a reader takes nothing, %d bytes wait for it", now)
+                _LOG.warning("cut off: the client does not read, %d bytes are pending", now)
                 self.transport.abort()
 
         self._timer = self.loop.call_later(STALL_TIME, look)

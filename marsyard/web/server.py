@@ -112,6 +112,6 @@ def free_port(host: str, port: int) -> int:
         except OSError as error:
             raise InputError(
                 f"cannot listen on {host} port {port} ({error.strerror}); "
-                "choose another with --port, or 0 for any that is free"
+                "choose another with --port, or 0 for any free port"
             ) from None
         return int(probe.getsockname()[1])

@@ -118,7 +118,7 @@ class Bridge:
         _LOG.warning("a viewer's message is refused: %s", reason)
         self._refused += 1
         if self._refused >= MOST_REFUSED:
-            await self.close(1008, "too many messages that cannot be used")
+            await self.close(1008, "too many invalid messages")
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         """Close the connection."""
@@ -165,8 +165,9 @@ def start_viser(host: str, port: int) -> tuple[viser.ViserServer, ViserSite]:
     if not inside.site.is_connected:
         server.stop()
         raise InputError(
-            f"viser {viser.__version__} cannot be put behind the gate of marsyard's pages; "
-            "install viser 1.1"
+            f"viser {viser.__version__} is not supported by the access control of marsyard's "
+            f"pages; install viser 1.1"
+            ""
         )
     inside.site.server = server
     inside.site._loop.set_exception_handler(_tell)

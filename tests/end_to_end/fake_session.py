@@ -169,7 +169,7 @@ class FakeSession:
         mode = self._said(self._mode, now - self.delay / 2)[1]
         words = [] if link == "good" else [f"Link {link}: nothing heard for {silence:.1f} s."]
         if mode == "stopped":
-            words.append("The rover is stopped by an emergency stop; it needs a resume.")
+            words.append("The rover is held by an emergency stop; press Resume to continue.")
         age = self.delay / 2 + silence
         return View(
             link, silence, mode, 0, False, age, self.delay, self.delay / 2, 0.0, 0, 0, 0, {}, words

@@ -362,7 +362,7 @@ def test_paths_lead_to_no_other_files(target):
     for path in TRAVERSALS:
         status, answer = get(target.port, path, f"Cookie: {target.cookie}")
         assert status == 404 or (status == 200 and b"<html" in answer.lower()), path
-        assert status == 200 or answer.endswith(b"There is no such page.\n"), path
+        assert status == 200 or answer.endswith(b"Page not found.\n"), path
         assert b"root:" not in answer and b"import " not in answer.partition(b"<")[0], path
 
 

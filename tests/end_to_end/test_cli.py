@@ -259,7 +259,7 @@ BAD_FILES = {
     "unknown name": (GOOD + "control: [{joints: drives, torque: 'vxx'}]\n", "did you mean 'vx'"),
     "unknown spring": ("robot: {name: exomars_rt0448, springs: {steer: {}}}\nrun: {duration: 1}\n",
                        "steering"),
-    "duplicate key": ("run: {duration: 1}\n" + GOOD, "stands twice"),
+    "duplicate key": ("run: {duration: 1}\n" + GOOD, "appears twice"),
     "unknown rover": ("robot: {name: exomars_rt}\nrun: {duration: 1}\n", "exomars_rt0448"),
     "missing robot file": ("robot: {name: none.xml}\nrun: {duration: 1}\n", "none.xml"),
     "settle without ground": (

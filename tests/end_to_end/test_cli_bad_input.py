@@ -94,7 +94,7 @@ def test_what_is_no_regular_file(what, arguments, tmp_path, monkeypatch, capsys)
 
 LAWS = {
     "unknown law": ("rt0448/test-1", ["law=complaint"], "did you mean 'compliant'?"),
-    "unknown law of soil": ("wheel/pull", ["soil.model=colums"], "did you mean 'columns'?"),
+    "unknown soil model": ("wheel/pull", ["soil.model=colums"], "did you mean 'columns'?"),
     "unknown option": ("rt0448/test-1", ["compliant.stifness=1"], "did you mean 'stiffness'?"),
     "unknown options": ("rt0448/test-1", ["polygonl.refine=1"], "did you mean 'polygonal'"),
     "option of another law": ("rt0448/test-1", ["soil.columns.viscocity=1"],
@@ -106,7 +106,7 @@ LAWS = {
     "unknown coefficient": ("wheel/pull", ["wheel.coefficients.peek_0=1"], "did you mean 'peak_0'"),
     "wheel model on hard ground": ("rt0448/test-1", ["wheel.model=ding"],
                                    "ding needs ground of kind terrain, and the scenario has plane"),
-    "polygons under tracks": ("tracked/step", ["law=polygonal"], "knows no belts; use"),
+    "polygons under tracks": ("tracked/step", ["law=polygonal"], "does not support belts; use"),
     "soft contact of meshes": ("rt0448/test-7", ["law=mujoco", "run.integrator=semi_implicit"],
                                "takes only convex shapes"),
     "soft contact by impulses": ("rt0448/test-1", ["law=mujoco"], "needs a smooth integrator"),

@@ -76,7 +76,9 @@ def test_settings_side_by_side(folder):
     assert [r["law"] for r in rows] == ["as_is", "thrown"]
     assert float(rows[1]["distance [m]"]) == pytest.approx(0.1, abs=1e-9)
     apart = math.hypot(0.1, height(1, 8) - height(0, 2))
-    assert float(rows[1]["end apart from the first [m]"]) == pytest.approx(apart, abs=1e-9)
+    assert float(rows[1]["end position relative to the first [m]"]) == pytest.approx(
+        apart, abs=1e-9
+    )
     page = (out / "report.html").read_text(encoding="utf-8")
     assert 'href="laws/thrown/report.html"' in page and "2 laws: ends up to" in page
     assert page.count("data:image/png") == 2
@@ -115,7 +117,7 @@ def test_laws_of_soil_are_the_runs_they_stand_for():
         for name in ("drawbar_pull", "sinkage", "slip_ratio", "position_base", "motor_torque"):
             found = both.data[name].sel(law=law).values
             assert np.array_equal(found, run.data[name].values, equal_nan=True), (law, name)
-    # there is no sinkage in rigid ground, and nothing takes its place
+    # there is no sinkage in rigid ground, and nothing replaces it
     assert np.isnan(both.data.sinkage.sel(law="nonsmooth")).all()
     assert "sinkage" not in both.summary["nonsmooth"] and both.summary["scm"]["sinkage"] > 0
     assert both["nonsmooth"].scenario.ground[0].kind == "plane" and both.ok
@@ -130,7 +132,7 @@ def test_laws_of_soil_are_the_runs_they_stand_for():
         (["fall.yaml"], "nothing to compare"),
         (["fal.yaml", "--laws", "as_is"], "no such file"),
         (["exomrs", "--laws", "ding"], "did you mean 'exomars'"),
-        (["fall.yaml", "--laws", "as_is", "--soil", "dry_sand"], "is for wheels"),
+        (["fall.yaml", "--laws", "as_is", "--soil", "dry_sand"], "applies to wheels"),
         (["fall.yaml", "--laws", "as_is", "-o", "."], "holds other files"),
         (["wheel/pull", "--laws", "as_is,nonsmooth"], "nonsmooth: the study's output 'drawbar"),
         (["eldorado2/slope", "--laws", "nonsmooth"], "which this law does not have"),

@@ -11,7 +11,7 @@ MISTAKES = [
     (["none.yaml"], "none.yaml: no such file"),
     (["--ground", "none.tif"], "elevation map: 'none.tif' does not exist"),
     (["--ground", "flt"], "unknown ground 'flt'; did you mean 'flat'"),
-    (["--ground", "holes.npy"], "spacing: holes.npy does not say how far its points are apart"),
+    (["--ground", "holes.npy"], "spacing: holes.npy does not define the spacing of its points"),
     (["--ground", "holes.npz"], "1 of 30 points have no height"),
     (["--rover", "exomras"], "did you mean 'exomars'"),
     (["--out", "there.yaml"], "'there.yaml' is there already"),

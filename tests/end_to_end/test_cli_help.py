@@ -120,7 +120,7 @@ def test_grep_looks_in_names_and_titles(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("exomasr", "did you mean 'exomars'"), ("(", "'(' is no regular expression")],
+    [("exomasr", "did you mean 'exomars'"), ("(", "'(' is not a regular expression")],
 )
 def test_what_grep_cannot_find_is_said(tmp_path, text, said):
     done = run_here(["list", "--grep", text], tmp_path)

@@ -192,7 +192,7 @@ def test_four_wheels_need_brakes(tmp_path, monkeypatch):
     words = ("roburoc", "--lifted", "FL,FR", "--pose", "pitch_front=-30deg", "--json")
     loose = analyze(*words)
     assert isinstance(loose.exception, InputError)
-    assert "not in balance" in str(loose.exception) and "--brake" in str(loose.exception)
+    assert "not in equilibrium" in str(loose.exception) and "--brake" in str(loose.exception)
     done = analyze(*words, "--brake", "pitch_front,pitch_rear")
     assert done.exit_code == 0, done.output
     data = json.loads(done.stdout)

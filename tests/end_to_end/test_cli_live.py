@@ -43,7 +43,7 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path):
         _line(process, "running")
         time.sleep(2)
         process.send_signal(signal.SIGINT)
-        said = _line(process, "ended by hand at t = ")
+        said = _line(process, "stopped by the user at t = ")
         end = float(re.search(r"t = ([\d.]+) s", said).group(1))
         # the page is there still, with the replay
         again = _line(process, "replay: http")
@@ -63,7 +63,7 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path):
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["--speed", "fast"], "--speed: 'fast' is no number"),
+        (["--speed", "fast"], "--speed: 'fast' is not a number"),
         (["--token", "short"], "--token: must be 8 to 128"),
         (["--port", "70000"], "port 70000 is not between"),
     ],

@@ -67,7 +67,7 @@ def test_several_rovers_are_compared(tmp_path):
         cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "side by side" in done.stdout
+    assert "comparison" in done.stdout
     assert {p.name for p in (tmp_path / "here").iterdir()} == FIGURES | {"comparison.png"}
 
 
@@ -106,10 +106,13 @@ def test_a_number_of_a_soil_can_be_given(tmp_path):
     [
         (["exomers", "--soil", "dry_sand"], "unknown rover 'exomers'; did you mean 'exomars'"),
         (["exomars", "--soil", "dry_sond"], "unknown soil 'dry_sond'; did you mean 'dry_sand'"),
-        (["exomars", "--soil", "dry_sand,"], "--soil: 'dry_sand,' must be names with commas"),
+        (
+            ["exomars", "--soil", "dry_sand,"],
+            "--soil: 'dry_sand,' must be names separated by commas",
+        ),
         (["exomars", "--soil", "dry_sand:K"], "--soil: 'K' in 'dry_sand:K' must be a number"),
         (["exomars", "--soil", "dry_sand:K=1"], "soil dry_sand: unknown number 'K'"),
-        (["exomars,exomars", "--soil", "rock"], "ROVER: 'exomars' stands twice"),
+        (["exomars,exomars", "--soil", "rock"], "ROVER: 'exomars' appears twice"),
         (["exomars", "--soil", "dry_sand", "--slope", "10kg"], "--slope: 'kg' in '10kg' is a unit"),
         (["exomars", "--soil", "dry_sand", "--gravity", "venus"], "--gravity: unknown world"),
         (["exomars", "--soil", "dry_sand", "--exit", "height"], "--exit: 'height' must be a rule"),

@@ -74,7 +74,7 @@ def test_the_energy_of_a_kept_run(compared):
     direct = marsyard.energy_account(run, start=2.0)
     assert told["causes"]["lifting"] == direct.causes["lifting"]
     done = run_here(["analyze", "energy", run, "--along", "0,1", "--json"], folder)
-    assert abs(json.loads(done.stdout)["made_good"]) < 1e-3
+    assert abs(json.loads(done.stdout)["net_displacement"]) < 1e-3
 
 
 @pytest.mark.parametrize(

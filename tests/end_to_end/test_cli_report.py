@@ -107,7 +107,7 @@ def test_ctrl_c_over_an_earlier_run_leaves_no_stale_report(folder, tmp_path, mon
         (lambda f: (f / "model.mjb").unlink(), "model.mjb"),
         (lambda f: (f / "run.json").write_text("{"), "run.json: not valid JSON"),
         (lambda f: (f / "run.json").write_text('{"steps": "many"}'), "run.json.*steps"),
-        (lambda f: (f / "run.json").write_text("[1]"), "run.json.*not what a run leaves"),
+        (lambda f: (f / "run.json").write_text("[1]"), "run.json.*not a record of a run"),
         (lambda f: (f / "results.nc").write_bytes(b"nothing"), "results.nc"),
     ],
 )

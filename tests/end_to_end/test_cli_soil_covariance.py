@@ -119,15 +119,15 @@ def test_a_validation_draws_from_it(folder):
     ("change", "words"),
     [
         ({"set": {"ground.0.soil": "hit_lss1"}}, "the soil hit_lss1 has no covariance"),
-        ({"design": "grid", "vary": {"ground.0.soil": "covariance"}}, "needs a design that draws"),
-        ({"design": {"kind": "saltelli", "n": 16}}, "saltelli needs parameters that are indep"),
-        ({"vary": {"interaction.soil": "covariance"}}, "is no soil of a terrain"),
-        ({"vary": {"ground.3.soil": "covariance"}}, "is no soil of a terrain"),
+        ({"design": "grid", "vary": {"ground.0.soil": "covariance"}}, "needs a random design"),
+        ({"design": {"kind": "saltelli", "n": 16}}, "saltelli needs independent parameters"),
+        ({"vary": {"interaction.soil": "covariance"}}, "is not a soil of a terrain"),
+        ({"vary": {"ground.3.soil": "covariance"}}, "is not a soil of a terrain"),
         ({"vary": {"ground.0.soils.mud": "covariance"}}, "no soil 'mud'"),
         (
             {"vary": {"ground.0.soil": "covariance",
                       "ground.0.soil.friction_angle": "uniform(20 deg, 30 deg)"}},
-            "belongs to the covariance of ground.0.soil",
+            "is part of the covariance of ground.0.soil",
         ),
     ],
 )  # fmt: skip

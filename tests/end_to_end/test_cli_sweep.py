@@ -86,13 +86,13 @@ def test_stopped_killed_and_resumed(study, tmp_path, whole):
         file.write(b"0badc0de {torn")
     third = run_here(["sweep", study, "--out", folder, "-j", 1, "--resume"], tmp_path)
     assert third.returncode == 0, third.stderr
-    assert f"{32 - cut} runs in" in third.stdout and f"{cut} were finished before" in third.stdout
+    assert f"{32 - cut} runs in" in third.stdout and f"{cut} were already finished" in third.stdout
     done = Counter(r["point"] for r in read_records(log))
     assert done == Counter(range(32))  # each once
     found = marsyard.open_sweep(folder)
     xr.testing.assert_identical(found.drop_attrs(), whole.drop_attrs())
     fourth = run_here(["sweep", study, "--out", folder, "--resume"], tmp_path)
-    assert "all 32 runs were finished before" in fourth.stdout
+    assert "all 32 runs were already finished" in fourth.stdout
 
 
 def test_wrong_input_is_one_sentence(study, tmp_path):

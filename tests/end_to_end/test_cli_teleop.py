@@ -28,7 +28,7 @@ from marsyard.errors import InputError
         (["--token", "short"], "--token: must be 8 to 128"),
         (["--port", "70000"], "port 70000 is not between"),
         (["--port", "0", "teleop/slalon"], "did you mean 'teleop/slalom'"),
-        (["--port", "0", "--truth", "same", "--truth", "control/goal"], "are two worlds"),
+        (["--port", "0", "--truth", "same", "--truth", "control/goal"], "are two different worlds"),
         (["--port", "0", "--truth", "gravty=1"], "gravity"),
     ],
 )

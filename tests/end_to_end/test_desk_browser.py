@@ -138,7 +138,7 @@ def test_pause_and_go_on(page, desk):
     press(page, "pause")
     until(page, lambda: desk.session.paused and "Paused" in text(page, "words"))
     stands = text(page, "clock")
-    assert text(page, "pause") == "Go on"
+    assert text(page, "pause") == "Resume"
     press(page, "pause")
     until(page, lambda: not desk.session.paused and text(page, "clock") != stands)
 
@@ -148,7 +148,7 @@ def test_stop_resume_and_flush(page, desk):
     until(page, lambda: "executing" in text(page, "orders"))
     page.keyboard.press("Space")
     until(page, lambda: text(page, "mode") == "stopped")
-    assert "needs a resume" in text(page, "words") and "EMERGENCY STOP" in text(page, "orders")
+    assert "press Resume" in text(page, "words") and "EMERGENCY STOP" in text(page, "orders")
     until(page, lambda: "cancelled" in text(page, "orders"))
     assert "emergency stop" in text(page, "orders")
     picture(page, "stop")
@@ -270,7 +270,7 @@ def test_a_click_on_the_terrain_is_a_goal_after_it_is_confirmed(scene_page, desk
     session = desk.session
     # without the switch a click does nothing
     click_terrain(page, lambda: True)
-    assert text(page, "goal-words").startswith("Switch it on")
+    assert text(page, "goal-words").startswith("Enable it")
     page.locator("#aim-goal").evaluate("e => e.click()")
     until(page, lambda: desk._aim.at == "goal")
     click_terrain(page, lambda: desk._aim.places)

@@ -51,7 +51,7 @@ def test_why_it_cannot_begin():
     assert "is sent" in why(orders=order("sent", "flush"))
     moved = stands.delayed.copy()
     moved[0] += 0.1
-    assert "predicted to move" in why(predicted=moved)
+    assert "predicted to be moving" in why(predicted=moved)
     # a rover that is gone does not move
     assert why(remote="gone", orders=order("executing"), numbers={"speed": 1.0}) == ""
 
@@ -94,9 +94,9 @@ def test_while_it_edits_nothing_drives_and_back_leaves_all_as_it_was(desk, sessi
         assert "/editor" in handles and "/robot" not in handles
         session.calls.clear()
         one.say("goal", x=1, y=1)
-        assert "the ground is edited" in one.wait("answer")["text"]
+        assert "the ground is being edited" in one.wait("answer")["text"]
         one.say("stick", forward=1, left=0)
-        assert "stick: the ground is edited" in one.wait("answer")["text"]
+        assert "stick: the ground is being edited" in one.wait("answer")["text"]
         one.say("stick", forward=0, left=0)
         one.say("camera", mode="above")
         assert one.wait("state")["rover"] is None
@@ -159,14 +159,14 @@ def test_without_a_session_it_begins_with_editing():
             assert said["mode"] == "editing" and not said["can_go_back"]
             assert one.wait("state")["remote"] == "none"
             one.say("environment", do="back")
-            assert "no session yet" in one.wait("answer")["text"]
+            assert "no session is running yet" in one.wait("answer")["text"]
             one.say("stop")
-            assert "no session yet" in one.wait("answer")["text"]
+            assert "no session is running yet" in one.wait("answer")["text"]
             assert desk.editing.editor.environment.name == worlds.name
     finally:
         desk.stop()
 
 
 def test_a_desk_without_worlds_says_so():
-    with pytest.raises(InputError, match="cannot begin sessions"):
+    with pytest.raises(InputError, match="cannot start sessions"):
         Editing(desk=None, worlds=None).begin()

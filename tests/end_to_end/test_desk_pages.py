@@ -178,7 +178,7 @@ def test_long_texts_of_a_page_hold_up_nobodys_stick(desk, session, monkeypatch):
         driver.say("take")
         for _ in range(MOST_TEXTS + 1):
             watcher.say("check", text=TEXT)
-        assert "texts wait" in watcher.wait("refused")["text"]
+        assert "messages are already waiting" in watcher.wait("refused")["text"]
         driver.say("stick", forward=0.5, left=0.0)
         until(lambda: ("steer", (0.5, 0.0)) in session.calls)
         go_on.set()
@@ -191,7 +191,7 @@ def test_one_page_drives_the_others_watch_and_may_stop(desk, session):
         two.say("stick", forward=1, left=0)
         assert two.wait("refused")["cause"] == "control"
         two.say("goal", x=1, y=1)
-        assert "take it first" in two.wait("refused")["text"]
+        assert "take control first" in two.wait("refused")["text"]
         two.say("stop", reason="test")
         until(lambda: any(c[0] == "stop" for c in session.calls))
         assert "Emergency stop" in one.wait("answer")["text"]
@@ -272,7 +272,7 @@ def test_sequences_are_checked_judged_asked_about_and_sent(desk, session):
             "turn",
         ]
         one.say("send", text=two)
-        assert "not validated" in one.wait("ask")["text"]
+        assert "has not been validated" in one.wait("ask")["text"]
         one.say("validate", text=two)
         verdict = one.wait("validation", lambda m: not m["running"])
         assert verdict["verdict"] == "no-go" and len(verdict["commands"]) == 2

@@ -110,7 +110,7 @@ def build_law(place):
     return CushionLaw(place) if place.scenario.interaction.law == "cushions" else None
 """,
 }
-#: a law of soil that says of itself what there is to say before it acts
+#: a soil model that says of itself what there is to say before it acts
 GRAVEL = {
     "about": """
 from marsyard.interaction.about import SOIL, About
@@ -233,7 +233,7 @@ def test_the_table_that_helps_to_choose_has_a_row_of_it(laws):
         (["interaction.soil.gravel.stone=1"], "did you mean 'stones'?"),
         (
             ["interaction.law=cushions", "run.integrator=semi_implicit"],
-            "'semi_implicit' is MuJoCo's and cannot carry the cushions law; use moreau_jean",
+            "'semi_implicit' is MuJoCo's and does not support the cushions law; use moreau_jean",
         ),
     ],
 )

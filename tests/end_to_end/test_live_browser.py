@@ -78,7 +78,7 @@ def test_it_runs_while_somebody_watches(page, live):
 
 def test_pause_stops_time_and_step_is_one_control_period(page, live):
     _press(page, "Pause")
-    page.get_by_role("button", name="Go on").wait_for()
+    page.get_by_role("button", name="Resume").wait_for()
     until(page, lambda: "paused" in page.locator("body").inner_text())
     stands = live.simulation.steps
     page.wait_for_timeout(600)
@@ -100,10 +100,10 @@ def test_a_speed_can_be_chosen_and_the_robot_moves(page, live):
     page.get_by_role("option", name="max").click()
     until(page, lambda: live.mailbox.peek().speed == float("inf"))
     where = live.simulation.qpos[:2].copy()
-    _press(page, "Go on")
+    _press(page, "Resume")
     until(page, lambda: np.linalg.norm(live.simulation.qpos[:2] - where) > 0.3)
     live.mailbox.pause()
-    page.get_by_role("button", name="Go on").wait_for()
+    page.get_by_role("button", name="Resume").wait_for()
     until(page, lambda: abs(_shown_time(page) - live.simulation.time) < 6e-4)
     page.wait_for_timeout(1500)
     changed = (np.abs(_picture(page) - start).max(axis=2) > 25).mean()

@@ -151,7 +151,7 @@ def test_broken_plugins_are_named_and_break_nothing(tmp_path):
     for part in (
         "plug-in 'bad' of broken-one 1.0 cannot be loaded (ModuleNotFoundError",
         "plug-in 'number' of broken-one 1.0 is of type int, not a function",
-        "plug-in 'good' of broken-two 1.0 is left out: broken-one 1.0 brings one of that name",
+        "plug-in 'good' of broken-two 1.0 is left out: broken-one 1.0 provides one of that name",
         "the library 'none' of broken-one 1.0 is left out",
         "soil 'clay' of broken-two 1.0 is left out: marsyard has one of that name",
     ):
@@ -162,8 +162,8 @@ def test_broken_plugins_are_named_and_break_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("setting", "text"),
     [
-        ("controller={name: nothing}", "controller: no plug-in brings a controller 'nothing'"),
-        ("interaction.plugin={name: nothing}", "interaction.plugin: no plug-in brings a law"),
+        ("controller={name: nothing}", "controller: no plug-in provides a controller 'nothing'"),
+        ("interaction.plugin={name: nothing}", "interaction.plugin: no plug-in provides a law"),
     ],
 )
 def test_a_plugin_that_is_not_there_is_an_input_error(setting, text):
@@ -178,15 +178,15 @@ def test_a_plugin_that_is_not_there_is_an_input_error(setting, text):
 
 _WRONG = """
 import numpy as np
-from marsyard.modules import JointCommands, OrganWrenches
+from marsyard.modules import JointCommands, ContactBodyWrenches
 
 def nan(scenario):
-    return lambda t, h, organs: OrganWrenches(np.full((len(organs.name), 3), np.nan))
+    return lambda t, h, organs: ContactBodyWrenches(np.full((len(organs.name), 3), np.nan))
 
 def pushes(scenario):
     def act(t, h, organs):
         n = len(organs.name)
-        return OrganWrenches(np.zeros((n, 3)), 0.0, -np.ones((n, 7, 7)))
+        return ContactBodyWrenches(np.zeros((n, 3)), 0.0, -np.ones((n, 7, 7)))
     return act
 
 def alone():
@@ -237,7 +237,11 @@ def wrong(tmp_path, monkeypatch):
             "law 'nan' of wrong 1.0 at t = 0 s: force: has a value that is not a finite",
         ),
         ("law", "pushes", "law 'pushes' of wrong 1.0 at t = 0 s: damping: must not be negative"),
-        ("law", "alone", "law 'alone' of wrong 1.0 must take the scenario first: f(scenario, **"),
+        (
+            "law",
+            "alone",
+            "law 'alone' of wrong 1.0 must take scenario as its first argument: f(scenario, **",
+        ),
         ("control", "lost", "controller 'lost' of wrong 1.0 at t = 0 s: LookupError: no map of t"),
         ("ground", "short", "generator 'short' of wrong 1.0 gave heights of shape (3,) for points"),
         ("ground", "deep", "generator 'deep' of wrong 1.0 gave heights that are not finite [m]"),

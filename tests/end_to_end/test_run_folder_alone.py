@@ -375,5 +375,5 @@ def test_a_plug_in_that_is_missing_is_told(tmp_path):
     data = rig(controller={"name": "autopilot_of_somebody"})
     scenario = validate(data)
     folder = moved(scenario, tmp_path)
-    with pytest.raises(InputError, match="controller: no plug-in brings a controller"):
+    with pytest.raises(InputError, match="controller: no plug-in provides a controller"):
         Simulation(load_scenario(folder))

@@ -127,7 +127,7 @@ def test_a_member_that_diverges_is_recorded(tmp_path):
     written(tmp_path, text + "\n  keep: all\n")
     done = run_here(["run", "fall.yaml", "--out", "out"], tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 of the runs diverged and stopped" in done.stdout
+    assert "1 runs diverged and were stopped" in done.stdout
     ds = xr.load_dataset(tmp_path / "out" / "study.nc", engine="h5netcdf")
     assert ds.completed.values.tolist() == [1, 1, 0]
     assert "stopped at t = " in str(ds.stopped.values[2])
@@ -171,7 +171,7 @@ BAD = {
     "typo in a path": (("vary: gravity", "vary: gravty"), "did you mean 'gravity'"),
     "negative gravity": (("[2, 3, 5.5, 6]", "[2, -3]"), "gravity = −3 m/s²"),
     "unknown series": (("position_base.z", "positon_base.z"), "did you mean 'position_base'"),
-    "wrong unit of an output": (("unit: cm", "unit: kg"), "'kg' is not a unit of what is taken"),
+    "wrong unit of an output": (("unit: cm", "unit: kg"), "'kg' is not a unit of this quantity"),
     "wrong unit of a tolerance": (("tolerance: 0.01}", "tolerance: 1 deg}"), "bisect.tolerance"),
     "words": (("[2, 3, 5.5, 6]", "[low, high]"), "words"),
 }

@@ -55,7 +55,7 @@ def built(folder: Path, *groups: str) -> Path:
 
 
 def called(*command: str, home: Path | None = None, **more: str) -> str:
-    """What a command prints; it knows no other marsyard, and has a home of its own."""
+    """What a command prints; it has no other marsyard, and has a home of its own."""
     known = ("NUMBA_", "PYTHONPATH", "XDG_CACHE_HOME")
     where = {k: v for k, v in os.environ.items() if not k.startswith(known)} | more
     if home is not None:

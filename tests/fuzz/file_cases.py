@@ -137,7 +137,7 @@ def _limits(path: Path) -> None:
 
 
 def _uncertain(path: Path) -> None:
-    from marsyard.operations.uncertain import read_uncertain
+    from marsyard.operations.distributions import read_uncertain
 
     read_uncertain(path)
 

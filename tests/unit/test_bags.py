@@ -313,7 +313,7 @@ def test_wheels_and_bases_of_any_name_are_written_as_ros_wants_them(tmp_path):
     assert np.isfinite(ds["wheel_load"]).all()
     # the robot's file is gone
     shutil.rmtree(robot)
-    with pytest.raises(InputError, match="its robot '.*own.robot.yaml' is not to be found here"):
+    with pytest.raises(InputError, match="its robot '.*own.robot.yaml' cannot be found here"):
         read_bag(path)
 
 
@@ -342,7 +342,7 @@ def test_a_foreign_recording_by_named_topics(foreign):
     assert float(back["time"][0]) == 0.0 and float(back["time"][-1]) == pytest.approx(2.0)
     data = read_wheel_data(foreign, robot="exomars", topics=TOPICS, window=0.5)
     np.testing.assert_allclose(data.slip, 0.2, atol=1e-6)
-    assert any("joints not in the file" in note for note in data.notes)
+    assert any("joints missing in the file" in note for note in data.notes)
 
 
 def test_mistakes_are_one_sentence(foreign, soil, tmp_path):
@@ -350,22 +350,22 @@ def test_mistakes_are_one_sentence(foreign, soil, tmp_path):
         with pytest.raises(InputError, match=text):
             read_bag(path, robot, Topics.of(topics))
 
-    says("say which robot it is of, --robot NAME", robot=None)
+    says("name its robot with --robot NAME", robot=None)
     says("neither odometry on /odom .*did you mean '/rover/odometry'", topics=TOPICS[1:])
-    says("no joint of /rover/joints is one of the robot", robot="hexapod")
+    says("no joint of /rover/joints belongs to the robot", robot="hexapod")
     says("topic /rover/joints is of sensor_msgs/JointState, not of nav_msgs/Odometry",
          topics=("odom=/rover/joints",))  # fmt: skip
-    says("'odo' is not read; did you mean 'odom'", topics=("odo=/x",))
+    says("unknown key 'odo'; did you mean 'odom'", topics=("odo=/x",))
     says("must hold {wheel}", topics=("wrench=/ft",))
     with pytest.raises(InputError, match="no wheel has a wrench"):
         read_wheel_data(foreign, robot="exomars", topics=TOPICS[:2])
-    with pytest.raises(InputError, match="for recordings"):
+    with pytest.raises(InputError, match="applies to recordings"):
         read_wheel_data(tmp_path / "a.csv", robot="exomars")
     whole = soil[1].read_bytes()
     cut, other = tmp_path / "cut.mcap", tmp_path / "other.mcap"
     for size in (12, 1000, len(whole) // 2, len(whole) - 1):
         cut.write_bytes(whole[:size])
-        says("cut off: it has no end", cut)
+        says("is truncated", cut)
     other.write_bytes(b"PK\x03\x04 not this")
     says("not an MCAP file", other)
     says("does not exist", tmp_path / "no.mcap")

@@ -75,7 +75,7 @@ def test_numbers_are_those_of_single_runs(tmp_path):
     assert rows[0].startswith("point,replica,velocity [m/s],gravity [m/s²],height [mm],way [m]")
     assert float(rows[4].split(",")[5]) == float(ds.way[3])
     page = (tmp_path / "s/report.html").read_text()
-    assert "Spearman" in page and "elapsed in the last call" not in page
+    assert "Spearman" in page and "elapsed time of the last call" not in page
 
 
 def test_a_stopped_study_goes_on_without_doing_anything_twice(tmp_path, counted, undrawn):
@@ -88,7 +88,7 @@ def test_a_stopped_study_goes_on_without_doing_anything_twice(tmp_path, counted,
     log = tmp_path / "s/finished.log"
     with log.open("ab") as file:
         file.write(b'12345678 {"point":2,"repl')
-    with pytest.raises(InputError, match="holds a study; go on with it by --resume"):
+    with pytest.raises(InputError, match="holds a study; continue it with --resume"):
         marsyard.sweep(STUDY, jobs=1, out=tmp_path / "s")
     heard = []
     again = marsyard.sweep(STUDY, jobs=1, out=tmp_path / "s", resume=True, say=heard.append)
@@ -98,7 +98,7 @@ def test_a_stopped_study_goes_on_without_doing_anything_twice(tmp_path, counted,
     assert len({tuple(s.values()) for s in counted}) == 6
     xr.testing.assert_identical(again.data, whole.data)
     assert len(read_records(log)) == 6
-    assert "elapsed in the last call" in (tmp_path / "s/report.html").read_text()
+    assert "elapsed time of the last call" in (tmp_path / "s/report.html").read_text()
     # more points of the same sequence: only those are run
     counted.clear()
     more = {**STUDY, "design": {"kind": "monte_carlo", "n": 8}}
@@ -191,7 +191,7 @@ def test_a_full_disk_keeps_what_is_finished(tmp_path, monkeypatch, undrawn):
         append(self, records)
 
     monkeypatch.setattr(Journal, "append", full)
-    with pytest.raises(InputError, match=r"\(no space is left\); 2 of 6 runs are kept, go on"):
+    with pytest.raises(InputError, match=r"\(no space is left\); 2 of 6 runs are kept; continue"):
         marsyard.sweep(STUDY, jobs=1, out=tmp_path / "s")
     monkeypatch.setattr(Journal, "append", append)
     assert marsyard.sweep(STUDY, jobs=1, out=tmp_path / "s", resume=True).info["ran"] == 4
@@ -309,7 +309,7 @@ def test_names_of_the_results_and_unknown_ones_are_refused(tmp_path):
     refused("vary.ground.0.soil: .*'wet_sand'", vary={"ground.0.soil": ["wet_sand"]}, **wheel)
     refused("vary.robot.name: .*'exmars'; did you mean 'exomars'",
             vary={"robot.name": "choice(exomars, exmars)"})  # fmt: skip
-    refused("vary.gravity: 'gravity' is fixed by 'set' too", set={"gravity": 3})
+    refused("vary.gravity: 'gravity' is fixed by 'set' as well", set={"gravity": 3})
     refused("'parsec' is not a unit .* in 'm'; valid: m, mm", success=[],
             outputs=[{**height, "unit": "parsec"}])  # fmt: skip
     refused("at_least = 2 must not be above at_most = 1",
@@ -320,7 +320,7 @@ def test_values_no_run_begins_with_are_warned_of_and_counted():
     heard = []
     study = {**STUDY, "vary": {"gravity": "uniform(-4, 4)"}, "seed": 1}
     found = marsyard.sweep(study, jobs=1, say=heard.append)
-    assert "vary.gravity reaches values with which no run begins" in heard[0]
+    assert "vary.gravity includes values with which runs cannot start" in heard[0]
     assert set(found.failures) == set(np.flatnonzero(found.data.gravity.values < 0))
     late = {**STUDY["outputs"][1], "take": "mean", "start": 5}
     gaps = marsyard.sweep({**STUDY, "outputs": [late]}, jobs=1).gaps

@@ -17,7 +17,7 @@ from marsyard.comparison import LAWS, Variant, parse_variant, variants_of
 from marsyard.comparison.laws import scenario_under
 from marsyard.comparison.measured import misfits, other_wheel, read_points, with_points
 from marsyard.comparison.rigid_ground import make_rigid
-from marsyard.comparison.run_figures import calm, quantities
+from marsyard.comparison.run_figures import moving_mean, quantities
 from marsyard.comparison.wheel_files import dataset
 from marsyard.ground.soil import load_soil
 from marsyard.ground.terrain import build_terrain
@@ -89,7 +89,7 @@ def test_variants_as_text_and_as_mapping_are_the_same():
     ("laws", "variants", "says"),
     [
         ("dign", [], "unknown law 'dign'; did you mean 'ding'"),
-        ("ding,ding", [], "'ding' stands twice"),
+        ("ding,ding", [], "'ding' appears twice"),
         ("", [], "nothing to compare"),
         ("", ["slick"], "NAME: PATH=VALUE"),
         ("", ["slick: friction"], "--variant slick: 'friction' is not of the form"),
@@ -147,7 +147,7 @@ def test_rough_terrain_becomes_a_mesh_through_its_heights(tmp_path):
 def test_rough_terrain_without_a_known_reach_is_refused(tmp_path):
     data = scenario_data("eldorado2/rough")
     data["control"] = [{"joints": "drives", "torque": 1.0}]
-    with pytest.raises(InputError, match="needs bounds, because nothing tells how far"):
+    with pytest.raises(InputError, match="needs bounds, because the distance travelled"):
         make_rigid(data, tmp_path)
 
 
@@ -263,7 +263,7 @@ def test_curves_of_a_rovers_wheel():
     [
         ("wheel", {}, "radius: is required and missing"),
         ("exomars", {}, "ding: soil: is required"),
-        ("exomars", {"soil": "dry_sand", "settings": {"coeffcients.x": 1}}, "no setting of a"),
+        ("exomars", {"soil": "dry_sand", "settings": {"coeffcients.x": 1}}, "not a setting of a"),
         ("exomars", {"soil": "dry_sand", "settings": {"coefficients.peak": 1}}, "did you mean"),
         ("exomars", {"soil": "dry_sand", "variants": ["w: law=magic_formula"]},
          "w: coefficients peak_x, stiff_x: missing; give them with --set coefficients.peak_x=… "),
@@ -273,7 +273,7 @@ def test_curves_of_a_rovers_wheel():
         ("exomars", {"soil": "dry_sand", "variants": ["w: law=ding, load=0"]}, "w: load = 0 N"),
         ("exomars", {"soil": "dry_sand", "variants": ["w: fit=nowhere"]}, "no fit.json"),
         ("exomars", {"soil": "dry_sand", "variants": ["w: law=ding, soil=mud"]}, "w: unknown soil"),
-        ("exomars", {"soil": "dry_sand", "where": ["slip=0"]}, "chooses rows of a file"),
+        ("exomars", {"soil": "dry_sand", "where": ["slip=0"]}, "selects rows of a file"),
         ("exomars", {"soil": "dry_sand", "at_slip": (2.0,)}, "from −1 to 1"),
     ],
 )  # fmt: skip
@@ -315,10 +315,14 @@ def test_a_curve_of_jitter_is_calmed_and_others_are_left_alone():
     time = np.linspace(0.0, 20.0, 801)
     slow = 0.1 * np.sin(0.5 * time)
     jitter = 0.3 * (-1.0) ** np.arange(801)
-    mean = calm(slow + jitter)
+    mean = moving_mean(slow + jitter)
     # away from the ends, alternating signs cancel but for one of the window's 21 records
     assert np.abs(mean - slow)[20:-20].max() < 0.3 / 21 + 0.002
-    assert calm(slow) is None and calm(slow + 0.1 * jitter) is None and calm(1e-9 * jitter) is None
+    assert (
+        moving_mean(slow) is None
+        and moving_mean(slow + 0.1 * jitter) is None
+        and moving_mean(1e-9 * jitter) is None
+    )
 
 
 def test_the_ground_of_a_drive_reaches_around_its_path(tmp_path):
@@ -377,9 +381,9 @@ def test_measured_points_beside_a_study_of_slip(tmp_path):
     assert "0.125 m in the scenario and 0.1 m in tests.csv" in notes[0]
     same = {"robot.wheel.radius": 0.1, "parameters.load": 50}
     assert other_wheel(points, load_scenario("wheel/pull", same)) == []
-    with pytest.raises(InputError, match="need a study of slip, and the scenario varies ground"):
+    with pytest.raises(InputError, match="need a study of slip, but the scenario varies ground"):
         read_points(path, load_scenario("eldorado2/slope").study)
-    with pytest.raises(InputError, match="need a study of slip, and the scenario is no study"):
+    with pytest.raises(InputError, match="need a study of slip, but the scenario is not a study"):
         read_points(path, None)
 
 
@@ -411,7 +415,11 @@ def test_goals_are_planned_for_rigid_ground(tmp_path):
     assert commands[0] == {"goal": [6, 0], "speed": 0.1}
     validate(data, "rigid")
     after_motors = [{"rate": 1, "duration": 1}, {"goal": [6, 0]}]
-    with pytest.raises(InputError, match=r"drive.commands.1.goal: rigid ground cannot be planned"):
+    with pytest.raises(
+        InputError,
+        match=r"drive.commands.1.goal: on rigid ground, a goal cannot "
+        r"be planned",
+    ):
         make_rigid({**DRIVE, "drive": {"commands": after_motors}}, tmp_path)
 
 

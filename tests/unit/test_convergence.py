@@ -72,13 +72,13 @@ def test_free_fall_moves_as_the_scheme_says():
     # z = z₀ − ½ g t² by the θ-scheme with θ = ½ is exact in every step
     settings = {"run.duration": 0.5}
     found = marsyard.run("rt0448/test-1", settings=settings, check_convergence=True).convergence
-    height = next(n for n in found.numbers if n.name == "height of the base at the end")
+    height = next(n for n in found.numbers if n.name == "final height of the base")
     assert height.moved < 1e-12
     # with θ = 1 the velocity is that of the step's end: z is ½ g t h too low, so that half the step
     # gives ½ g t h/2 back
     settings |= {"run.theta": 1.0}
     found = marsyard.run("rt0448/test-1", settings=settings, check_convergence=True).convergence
-    height = next(n for n in found.numbers if n.name == "height of the base at the end")
+    height = next(n for n in found.numbers if n.name == "final height of the base")
     assert height.changes[0] == pytest.approx(0.5 * 3.69 * 0.5 * 0.0005 / 2, rel=1e-6)
 
 
@@ -123,7 +123,7 @@ def test_the_cost_of_refined_runs_is_estimated():
 @pytest.mark.parametrize(
     ("name", "given", "said"),
     [
-        ("soil/wheel", {}, "a study stands for many runs"),
+        ("soil/wheel", {}, "a study consists of many runs"),
         ("rt0448/test-1", {"control": lambda state: None}, "may keep a state"),
         ("rt0448/test-1", {"settings": LONGEST, "yes": True}, "run.step: cannot be halved: dur"),
     ],

@@ -341,7 +341,7 @@ def test_maps_that_cannot_be_used(place, tmp_path):
 MISTAKES = [
     (lambda e: e.place_rock(0, 3, -0.2), "rock: diameter = -0.2 m: must be above 0"),
     (lambda e: e.place_rock(0, 3, 0.2, buried=1.2), "buried = 1.2: must be below 1"),
-    (lambda e: e.place_rock(math.nan, 3, 0.2), "rock: its place must be two finite numbers"),
+    (lambda e: e.place_rock(math.nan, 3, 0.2), "rock: its position must be two finite numbers"),
     (lambda e: e.place_crater(0, 3, 0.0), "crater: diameter = 0 m"),
     (lambda e: e.place_crater(0, 3, 1.0, depth=0.9), "depth_ratio = 0.9: must be at most 0.5"),
     (lambda e: e.soft_patch(0, 3, 1.0, stiffness=0), "stiffness = 0: must be above 0"),
@@ -371,7 +371,7 @@ def test_mistakes_are_one_sentence_and_change_nothing(place, wrong, said):
 def test_hard_ground_takes_rocks_but_no_craters():
     e = Environment.open("rt0448/test-1")
     e.place_rock(2.0, 0.0, 0.2)
-    with pytest.raises(InputError, match="this scenario has hard ground only"):
+    with pytest.raises(InputError, match="this scenario has only hard ground"):
         e.place_crater(2.0, 0.0, 2.0)
     e.new_ground("flat")
     e.place_crater(2.0, 0.0, 2.0)
@@ -390,7 +390,7 @@ def test_own_soil_must_not_hide_one_of_the_library(place):
     ground = place.scenario.ground[0]
     soils = {"dry_sand": ground.soils["soft_mars_sand_zhou2023"]}
     wrong = ground.model_copy(update={"soil": "dry_sand", "soils": soils})
-    with pytest.raises(InputError, match="the library has a soil of that name"):
+    with pytest.raises(InputError, match="the library already has a soil of that name"):
         resolve_ground(wrong)
 
 
@@ -417,7 +417,7 @@ def test_start_in_a_rock_is_found(place):
     place.place_rock(0.6, 0.4, 0.5)
     place.place_rock(4.1, 0.0, 0.5)
     said = check(place, full=False)
-    assert len(said) == 2 and "in a rock at (0.60, 0.40)" in said[0] and "The goal" in said[1]
+    assert len(said) == 2 and "inside a rock at (0.60, 0.40)" in said[0] and "The goal" in said[1]
     place.move("ground.1.rocks.0", 0.6, 1.6)
     place.remove("ground.1.rocks.1")
     assert check(place, full=False) == []
@@ -531,12 +531,12 @@ def test_a_page_writes_only_in_its_folder(page, tmp_path):
         str(folder / "new.yaml"): "must be the name of a file in",
         "../new.yaml": "must be the name of a file in",
         "a/../../new.yaml": "must be the name of a file in",
-        "out/new.yaml": "leads out of",
-        "out/foreign.yaml": "leads out of",
+        "out/new.yaml": "is outside of",
+        "out/foreign.yaml": "is outside of",
         "link.yaml": "is a link",
         "dangling.yaml": "is a link",
         "loop.yaml": "is a link",
-        "there.yaml": "was neither opened nor written here",
+        "there.yaml": "was not opened or written in this editor",
         "x\0.yaml": "NUL",
         "": "give the name of a file",
         "x" * 300 + ".yaml": "cannot be written",
@@ -579,7 +579,7 @@ def test_the_folder_of_a_session(tmp_path, monkeypatch):
     opened = here / "below" / "a.yaml"
     opened.write_text("", encoding="utf-8")
     assert SaveFolder(opened, opened).target("below/a.yaml") == opened
-    with pytest.raises(InputError, match="neither opened nor written"):
+    with pytest.raises(InputError, match="not opened or written"):
         SaveFolder("environment.yaml").target("below/a.yaml")
 
 

@@ -78,8 +78,8 @@ MOTOR = Motor(constant=0.02, resistance=1.5, gear=400.0, efficiency=0.7)
 
 def test_a_climb_without_losses_costs_the_sine_of_the_slope():
     a = energy_account(climb())
-    assert a.way == pytest.approx(1.0) and a.made_good == pytest.approx(1.0)
-    assert a.rise == pytest.approx(math.sin(SLOPE))
+    assert a.path_length == pytest.approx(1.0) and a.net_displacement == pytest.approx(1.0)
+    assert a.elevation_gain == pytest.approx(math.sin(SLOPE))
     assert a.basis == "mechanical"
     assert a.specific_resistance == pytest.approx(math.sin(SLOPE), rel=1e-12)
     assert a.cost_of_transport == pytest.approx(math.sin(SLOPE), rel=1e-12)
@@ -120,7 +120,7 @@ def test_a_braked_descent(regeneration):
     # the slope's energy is what the brake takes
     assert a.causes["lifting"] == pytest.approx(-given, rel=1e-12) and abs(a.closure) < 1e-12
     # downhill is backwards here: no distance is made good, so no cost by it
-    assert a.made_good == pytest.approx(-1.0) and math.isinf(a.cost_of_transport)
+    assert a.net_displacement == pytest.approx(-1.0) and math.isinf(a.cost_of_transport)
 
 
 def test_without_a_model_returned_work_is_lost_unless_it_is_said():
@@ -160,11 +160,11 @@ def test_spent_and_returned_of_an_oscillation():
 def test_a_span_and_a_direction():
     ds = climb()
     half = energy_account(ds, start=2.0, end=7.0)
-    assert half.duration == pytest.approx(5.0) and half.way == pytest.approx(0.5)
+    assert half.duration == pytest.approx(5.0) and half.path_length == pytest.approx(0.5)
     assert half.total.spent == pytest.approx(TORQUE * SPEED / RADIUS * 5)
     level = energy_account(ds, along=(1, 0))
-    assert level.made_good == pytest.approx(math.cos(SLOPE))
-    assert energy_account(ds, along=(0, 2)).made_good == pytest.approx(0.0)
+    assert level.net_displacement == pytest.approx(math.cos(SLOPE))
+    assert energy_account(ds, along=(0, 2)).net_displacement == pytest.approx(0.0)
     for wrong in ((0, 0), (1,), (math.nan, 1)):
         with pytest.raises(InputError, match="along"):
             energy_account(ds, along=wrong)

@@ -109,15 +109,15 @@ NASTY = {
     "sexagesimal": ("a: " + ":".join(["59"] * 300), "characters"),
     "long text": ("a: " + "x" * 200_000, "text of 200000 characters"),
     "surrogate": ('a: "\\ud800"', "lone surrogate"),
-    "date": ("a: 2001-99-99", "no value of the kind 'timestamp'"),
+    "date": ("a: 2001-99-99", "not a value of type 'timestamp'"),
     "binary": ("a: !!binary x", "not valid YAML"),
-    "float": ("a: !!float abc", "no value of the kind 'float'"),
-    "int": ("a: !!int ''", "no value of the kind 'int'"),
+    "float": ("a: !!float abc", "not a value of type 'float'"),
+    "int": ("a: !!int ''", "not a value of type 'int'"),
     "object": ("a: !!python/object:os.system {}", "could not determine a constructor"),
     "list as key": ("? [a, b]\n: c", "where a key should"),
     "set as key": ("? !!set {a}\n: c", "where a key should|unhashable"),
     "control": ("a: \x07", "not valid YAML"),
-    "twice": ("a: 1\na: 2", "stands twice"),
+    "twice": ("a: 1\na: 2", "appears twice"),
 }
 
 

@@ -17,7 +17,7 @@ from fmu_files import example_fmu
 from marsyard import Simulation, load_scenario
 from marsyard.errors import InputError
 from marsyard.operations.teleop.vehicle import Vehicle
-from marsyard.ports import JointCommands, OrganWrenches
+from marsyard.ports import ContactBodyWrenches, JointCommands
 from marsyard.scenario import Scenario, validate
 from marsyard.simulation import Diverged
 
@@ -52,7 +52,7 @@ def stand(time, joints, base, wrenches):
 
 
 def weightless(time, step, organs):
-    return OrganWrenches(np.zeros((len(organs.name), 3)))
+    return ContactBodyWrenches(np.zeros((len(organs.name), 3)))
 
 
 def used(simulation: Simulation) -> Simulation:

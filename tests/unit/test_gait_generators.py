@@ -372,7 +372,7 @@ def test_what_is_sensed_decides(until, way, pitch, leaves):
     x = 1 + way * np.cos(pitch) * np.cos(0.3) - 0.01 * np.sin(0.3)
     y = 2 + way * np.cos(pitch) * np.sin(0.3) + 0.01 * np.cos(0.3)
     mind.next(_sensed(4.0, x, y, 0.3, pitch, way * np.sin(pitch)), done.end)
-    assert mind.last.way == pytest.approx(way, abs=1e-12)
+    assert mind.last.distance == pytest.approx(way, abs=1e-12)
     assert mind.last.slip == pytest.approx(1 - way / 0.1)
     assert mind.mode == (1 if leaves else 0)
 
@@ -383,7 +383,7 @@ def test_turns_on_the_spot_count_by_their_angle(hexapod):
     pose = mind.next(_sensed(), standing(hexapod)).end
     pose = mind.next(_sensed(heading=0.1), pose).end
     mind.next(_sensed(heading=-0.14), pose)
-    assert mind.last.way == pytest.approx(0.24)
+    assert mind.last.distance == pytest.approx(0.24)
     assert mind.last.slip == pytest.approx(0.2)
 
 

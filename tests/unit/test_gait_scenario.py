@@ -30,7 +30,7 @@ def test_short_forms():
         ("gait.modes.0.patern", "tripod", "unknown key 'patern' in gait.modes.0; .*'pattern'"),
         ("gait.modes.0.stride", "5 kg", "gait.modes.0.stride: 'kg' .* unit of mass"),
         ("gait.modes.0.period", 0.33, "0.33 s is not a whole multiple, .* nearest is 0.32 s"),
-        ("gait.modes.0.speed", 0.1, "gait.modes.0.speed: does not belong to a walking mode"),
+        ("gait.modes.0.speed", 0.1, "gait.modes.0.speed: is not a key of a walking mode"),
         ("gait.modes.0.until", {"slop": 1}, "'slop' in gait.modes.0.until; .*'slope'"),
         ("gait.modes.0.stride", 0, "gait.modes.0: stride and turn are both 0, .* nowhere"),
         ("gait", {"mode": "peristaltic", "stride": 0}, "gait.modes.0: stride is 0, .* nowhere"),

@@ -190,7 +190,7 @@ def test_requests_go_to_sites_by_the_longest_prefix_without_it(gate):
         assert get(gate, path)[1] == inner.encode() + b"x" * 10
     for path in ("/none", "/fails"):
         answer, body = get(gate, path)
-        assert answer.status == 404 and body == b"There is no such page.\n"
+        assert answer.status == 404 and body == b"Page not found.\n"
     with websocket(gate, "/other/abc") as one:
         assert one.recv(timeout=10) == f"/abc?token={TOKEN}"
 
@@ -350,7 +350,7 @@ def test_a_viser_that_would_listen_is_refused(monkeypatch):
     from marsyard.web.viser_site import ViserSite
 
     monkeypatch.setattr(ViserSite, "connect", lambda *given: None)
-    with pytest.raises(InputError, match="cannot be put behind the gate"):
+    with pytest.raises(InputError, match="is not supported by the access control"):
         start_server("127.0.0.1", 0, "a test")
 
 

@@ -143,10 +143,10 @@ def test_the_terrain_comes_from_the_scenario(tmp_path):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda g: g.window(1, 0, 0, 1), "no rectangle"),
-        (lambda g: g.window(0, np.nan, 0, 1), "no rectangle"),
+        (lambda g: g.window(1, 0, 0, 1), "not a valid rectangle"),
+        (lambda g: g.window(0, np.nan, 0, 1), "not a valid rectangle"),
         (lambda g: g.window(0, 1, 0, 1, every=0), "at least 1"),
-        (lambda g: g.profile((1, 1), (1, 1)), "no line"),
+        (lambda g: g.profile((1, 1), (1, 1)), "not a valid line"),
     ],
 )
 def test_wrong_questions_are_told(call, message):

@@ -91,7 +91,7 @@ def test_a_bare_urdf_is_read_by_the_same_reader(tmp_path):
     assert model.neq == 1  # the mimic
     assert model.body_subtreemass[0] == pytest.approx(13.6)
     path.write_text(path.read_text().replace('link="chassis"', 'link="chasis"', 1))
-    with pytest.raises(InputError, match="line .*'chasis' is no link of the file; did you mean"):
+    with pytest.raises(InputError, match="line .*'chasis' is not a link of the file; did you mean"):
         load_robot(str(path)).spec()
 
 

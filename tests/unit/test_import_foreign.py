@@ -49,7 +49,7 @@ def test_a_mesh_that_lies_askew_keeps_its_clearance(tmp_path):
     # 2 % of the robot's height is the tolerance
     assert lowest_colliding(plan, "body") == pytest.approx(foreign.RIGID_BELLY, abs=0.01)
     # what stands on the deck is cut off there: nothing stands out
-    assert not [w for w in plan.warnings if "stand out" in w]
+    assert not [w for w in plan.warnings if "protrude" in w]
     # one box is level, too, and its bottom is that of the mesh
     boxed = plan_import(path, repair=True, collisions="box")
     assert lowest_colliding(boxed, "body") == pytest.approx(foreign.RIGID_BELLY, abs=1e-6)
@@ -297,7 +297,7 @@ def test_low_bodies_are_named(tmp_path, boat):
     path = foreign.boat_rover(tmp_path)
     # the hull hangs 5 cm lower: 4 cm above the ground, where half a wheel's radius is 7 cm
     path.write_text(path.read_text().replace('pos="0 0 0.15" mass', 'pos="0 0 0.1" mass'))
-    (said,) = [w for w in plan_import(path).warnings if "hang on rocks" in w]
+    (said,) = [w for w in plan_import(path).warnings if "get caught on rocks" in w]
     assert "hull (40" in said
     assert "70 mm" in said
-    assert not [w for w in boat.warnings if "hang on rocks" in w]
+    assert not [w for w in boat.warnings if "get caught on rocks" in w]

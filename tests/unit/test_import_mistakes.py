@@ -19,7 +19,8 @@ WRONG = {
     "cut": ("</robot>", "", "line 7: is not XML inside <robot>"),
     "root": (files.ONE_WHEEL, "<sdf/>", r"line 1, <sdf>: is SDF; a robot begins with <mujoco>"),
     "no link": (files.ONE_WHEEL, '<robot name="r"/>', 'line 1, <robot name="r">: holds no <link>'),
-    "parent": ('parent link="base"', 'parent link="bse"', "'bse' is no link of the file; did you"),
+    "parent": ('parent link="base"', 'parent link="bse"', "'bse' is not a link of the file; did "
+                                                          "you"),
     "child": ('<child link="w"/>', "", 'line 5, <joint name="j">: has no <child'),
     "type": ("continuous", "continous", "type 'continous' is unknown; did you mean 'continuous'"),
     "planar": ("continuous", "planar", "planar joints are not read"),
@@ -49,7 +50,8 @@ WRONG = {
     "nan": ('mass value="1"', 'mass value="nan"', 'line 3, <mass>: value="nan": must be finite'),
     "unit": ('mass value="1"', 'mass value="1kg"', 'value="1kg": must be a number'),
     "zero inertia": ('ixx="1" iyy="1" izz="1"', "", "moves but its inertia is zero"),
-    "triangle": ('izz="1"', 'izz="3"', "is that of no body: its largest moment exceeds the sum"),
+    "triangle": ('izz="1"', 'izz="3"', "is physically impossible: its largest moment exceeds the "
+                                       "sum"),
     "negative inertia": ('ixx="1"', 'ixx="-1"', "has a moment below 0"),
     "axis": ('xyz="0 1 0"', 'xyz="0 0 0"', "line 5, <axis>: the axis of joint 'j' is zero"),
     "short axis": ('xyz="0 1 0"', 'xyz="0 1"', "must be 3 numbers, not 2"),
@@ -59,10 +61,10 @@ WRONG = {
         'type="continuous">', 'type="revolute"><limit lower="1" upper="-1"/>',
         "lower 1 of joint 'j' is above upper -1",
     ),
-    "mimic": ("<axis", '<mimic joint="q"/><axis', "joint 'j' follows 'q', which is no joint"),
+    "mimic": ("<axis", '<mimic joint="q"/><axis', "joint 'j' follows 'q', which is not a joint"),
     "shape": ("<sphere", "<spere", "is no known shape; did you mean 'sphere'"),
     "size": ('radius="0.1"', 'radius="0"', "radius of link 'w' must be above 0"),
-    "xacro": ('value="1"', 'value="${m}"', "is xacro, which has to be expanded first"),
+    "xacro": ('value="1"', 'value="${m}"', "is xacro, which must be expanded first"),
     "friction": ("<axis", '<dynamics friction="-1"/><axis', "friction -1 of joint 'j' is below 0"),
 }  # fmt: skip
 
@@ -104,9 +106,9 @@ BODY = '<mujoco>\n<worldbody>\n<body name="a">\n{}\n</body>\n</worldbody>\n</muj
         ),
         ('<joint/><geom type="sphre" size="1"/>', "line 4, <geom>: invalid keyword: 'sphre'"),
         ('<joint axs="0 1 0"/><geom size="1"/>', "unknown attribute 'axs'; did you mean 'axis'"),
-        ('<jont/><geom size="1"/>', "line 4, <jont>: is no element of MJCF"),
+        ('<jont/><geom size="1"/>', "line 4, <jont>: is not an element of MJCF"),
         ('<joint name="j"/><joint name="j"/><geom size="1"/>', "another joint is called 'j'"),
-        ('<inertial pos="0 0 0" mass="1" diaginertia="1 1 5"/><joint/>', "that of no body"),
+        ('<inertial pos="0 0 0" mass="1" diaginertia="1 1 5"/><joint/>', "physically impossible"),
         ('<joint/><geom type="mesh" mesh="m"/>', "line 4, <geom>: mesh 'm' not found"),
         ('<joint axis="0 0 0"/><geom size="1"/>', "line 4, <joint>: axis too small"),
     ],
@@ -155,7 +157,7 @@ def test_two_bodies_in_the_world_need_a_base(tmp_path):
     path = tmp_path / "two.xml"
     one = '<body name="{}"><freejoint/><geom size="1"/></body>'
     path.write_text(f"<mujoco><worldbody>{one.format('a')}{one.format('b')}</worldbody></mujoco>")
-    with pytest.raises(InputError, match="2 bodies stand in the world"):
+    with pytest.raises(InputError, match="2 bodies have no parent"):
         plan_import(path)
     assert plan_import(path, Wish(base="b")).model.nbody == 2
 
@@ -167,7 +169,7 @@ def test_two_bodies_in_the_world_need_a_base(tmp_path):
         (Wish(wheels=["mast_pan"]), "--wheels: 'mast_pan' is not round about its axis"),
         (Wish(feet=["hand"]), "--feet: no body is called 'hand'"),
         (Wish(base="mast"), "--base: 'mast' hangs on 'base_link'"),
-        (Wish(forward="up"), r"--forward: 'up' is no direction; valid: \+x"),
+        (Wish(forward="up"), r"--forward: 'up' is not a direction; valid: \+x"),
         (Wish(tracks=["L=mast_pan"]), "--tracks: L has 1 rollers"),
     ],
 )

@@ -158,7 +158,7 @@ def test_feet_that_are_ends_of_shanks_get_bodies_there(tmp_path, shapes, radius)
 
 def test_feet_that_end_in_no_ball_are_warned_of(tmp_path):
     plan = plan_import(_legs(tmp_path, '<geom type="box" pos="0.1 0 -0.1" size="0.02 0.02 0.1"/>'))
-    assert sum("ends in no ball" in text for text in plan.warnings) == 4
+    assert sum("does not end in a sphere" in text for text in plan.warnings) == 4
 
 
 def test_tracks_by_name_and_by_option(tmp_path):

@@ -101,7 +101,7 @@ def test_a_dog_stands_on_bent_legs(tmp_path):
         assert place[[0, 2]] == pytest.approx([x - back, -down], abs=1e-9)
     low, high = plan.model.joint("FL_calf_joint").range
     assert (low, high) == pytest.approx((-1.5 + 1.2, 1.5 + 1.2))
-    assert any("count from the stance" in note for note in plan.notes)
+    assert any("are measured from the stance" in note for note in plan.notes)
 
 
 def test_mimic_follows(tmp_path):
@@ -144,5 +144,5 @@ def test_loops_keep_their_reference_pose(tmp_path):
         "</equality>", '<connect body1="rod" body2="other" anchor="0 0 0"/></equality>'
     )
     path.write_text(text)
-    with pytest.raises(InputError, match="--stance: a model with connect, weld or tendon keeps"):
+    with pytest.raises(InputError, match="--stance: a model with connect, weld or tendon has"):
         plan_import(path, Wish(stance=["push=0.1"]))

@@ -62,7 +62,7 @@ def test_wheels_that_lie_on_their_side_are_a_hint(tmp_path):
 
 
 def test_up_is_checked(tmp_path):
-    with pytest.raises(InputError, match=r"--up: 'north' is no direction; valid: \+z, -z"):
+    with pytest.raises(InputError, match=r"--up: 'north' is not a direction; valid: \+z, -z"):
         plan_import(_y_up(tmp_path), Wish(up="north"))
 
 
@@ -74,7 +74,7 @@ def test_left_over_definitions_of_xacro_are_no_mistake(tmp_path):
     path.write_text(text[:at] + left + text[at:])
     assert len(plan_import(path).wheels) == 4
     path.write_text(text[:at] + left + '<xacro:wheel name="spare"/>' + text[at:])
-    with pytest.raises(InputError, match="is xacro, which has to be expanded first"):
+    with pytest.raises(InputError, match="is xacro, which must be expanded first"):
         plan_import(path)
 
 

@@ -319,5 +319,5 @@ def test_what_a_kernel_calls_is_part_of_its_code():
     (made,) = summed_squares.part.overloads.values()
     assert not made.library.codegen._engine.is_symbol_defined(made.fndesc.llvm_func_name)
     assert summed_squares(values) == 21.0
-    with pytest.raises(TypeError, match=r"squared\(\) is a part of kernels"):
+    with pytest.raises(TypeError, match=r"squared\(\) is part of a kernel"):
         squared(2.0)

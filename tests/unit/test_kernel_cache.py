@@ -148,7 +148,7 @@ def test_the_machines_own_cache_comes_first(package, monkeypatch) -> None:
     ("change", "told"),
     [
         ({"numba": "0.1"}, "numba 0.1 and"),
-        ({"llvmlite": "0.2"}, "llvmlite 0.2, and here is"),
+        ({"llvmlite": "0.2"}, "llvmlite 0.2, but this environment has"),
         ({"python": "3.1"}, "are for Python 3.1,"),
         ({"cpu": "v9", "features": "+avx9,+fma9"}, "level v9, and this machine lacks avx9 fma9"),
         ({"triple": "sparc-sun"}, "are for sparc-sun, level another, and this machine is"),

@@ -340,7 +340,7 @@ def test_what_cannot_be_drawn_is_refused(level):
 def test_numbers_say_that_friction_is_not_enough(bent):
     drawing = drawing_of(bent, 0.02, show=("forces",))
     numbers = dict(drawing.numbers)
-    assert numbers["largest pull left"] == "no balance"
+    assert numbers["largest pull left"] == "no equilibrium"
     assert float(numbers["friction demand"]) > 0.1
     # the forces drawn are then those of least friction
     assert max(use for *_, use in drawing.table) == pytest.approx(
@@ -390,7 +390,7 @@ def test_section_draws_the_ring_and_where_it_is_cut():
     lines = {line.get_label(): np.array(line.get_data()) for line in canvas.axes[0].lines}
     drawn = lines["friction and torques"]
     assert np.allclose(drawn.T, np.vstack([ring, ring[:1]]))
-    assert lines["cut, it goes on"] == pytest.approx(np.array([[-100, 100], [200, 200]]))
+    assert lines["truncated"] == pytest.approx(np.array([[-100, 100], [200, 200]]))
     with pytest.raises(InputError, match="two axes"):
         figures.polytope_section([Polytope(("fx",), ring[:, :1], np.zeros((0, 3), int), 0.0, cut)])
 
@@ -441,7 +441,7 @@ def test_run_shows_where_there_is_no_balance():
     )  # fmt: skip
     canvas = figures.along_figure(found)
     lines = {line.get_label(): line for line in canvas.axes[1].lines}
-    assert list(lines["higher, or no balance"].get_xdata()) == [2.0]
+    assert list(lines["higher, or no equilibrium"].get_xdata()) == [2.0]
     assert np.isnan(lines["demand of the stance"].get_ydata()[2])
     assert lines["μ = 0.6"].get_ydata()[0] == pytest.approx(0.6)
 

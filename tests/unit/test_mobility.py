@@ -417,7 +417,7 @@ def test_unfit_robots_and_soils_are_refused(exomars):
     assert evaluate(load_robot("exomars_rt0448"), [LUNAR], Settings()).exits == (
         "rebound:0.333333",
     )
-    with pytest.raises(InputError, match="own soil has no exponent"):
+    with pytest.raises(InputError, match="custom soil has no exponent"):
         evaluate(
             exomars,
             [load_soil({"cohesion": 280, "friction_angle": 0.67, "k_c": 0, "k_phi": 1e6})],

@@ -67,7 +67,7 @@ def test_modes_take_their_numbers_from_the_scenario():
     ("modes", "variants", "about"),
     [
         ("rollin", (), "did you mean 'rolling'"),
-        ("rolling,rolling", (), "stands twice"),
+        ("rolling,rolling", (), "appears twice"),
         ("", ["a: stride=1"], "mode"),
         ("", ["a: mode=rolling, stride=1"], "neither of mode rolling"),
     ],
@@ -91,7 +91,7 @@ def test_the_slope_is_found_on_planes_and_terrain():
     assert find_ramp(base(ground=[sand, {"kind": "plane"}]), "ground.1.slope").uphill == 0
     with pytest.raises(InputError, match="has no slope"):
         find_ramp(base(ground=[{"kind": "sphere", "centre": [0, 0, -9], "radius": 9}]))
-    with pytest.raises(InputError, match="is no slope"):
+    with pytest.raises(InputError, match="is not a valid slope"):
         find_ramp(base(), "ground.0.slop")
 
 
@@ -115,7 +115,7 @@ def test_a_mode_on_a_slope():
     assert len(made.gait.modes) == 1 and not made.gait.repeat
     assert made.gait.modes[0].until.time is None and made.gait.modes[0].speed == 0.04
     for fields, said in (
-        ({"speed": 0}, "goes nowhere"),
+        ({"speed": 0}, "does not move"),
         ({"period": 20}, "fewer than three cycles of 20 s"),
     ):
         variant = ModeVariant("a", "rolling", fields)
@@ -202,7 +202,7 @@ def test_cycles_and_numbers():
     assert found.speed == pytest.approx(0.02) and found.slip == pytest.approx(0.5)
     assert found.mechanical == pytest.approx(40 * math.sin(0.2)) == pytest.approx(found.lifting)
     assert found.cost_of_transport == pytest.approx(math.sin(0.2))
-    assert found.made_good == pytest.approx(0.36) and found.margin == pytest.approx(0.1)
+    assert found.net_displacement == pytest.approx(0.36) and found.margin == pytest.approx(0.1)
 
 
 def test_who_does_not_climb():
@@ -281,9 +281,9 @@ def test_other_answers():
     # that b goes on alone where a ends is no crossing
     assert one.crossings == ()
     none = comparison({}, {"a": (None, 0), "b": (None, 0)})
-    assert none.words == "a climbs none, b climbs none; none climbs." and not none.ok
+    assert none.words == "a climbs none, b climbs none; no mode climbs." and not none.ok
     alone = comparison({"a": [(0, 1), (10, 2)]}, {"a": (10, 11), "b": (None, 0)})
-    assert "only one climbs" in alone.words
+    assert "only one mode climbs" in alone.words
     single = comparison({"a": [(0, 1.5), (10, 2)]}, {"a": (10, 11)})
     assert single.words == (
         "a climbs to 10.0°; it costs 1.5 J/m at 0.0° and 2 J/m at 10.0° (mechanical)."

@@ -418,7 +418,7 @@ def test_targets_are_checked_first(tmp_path):
         with pytest.raises(InputError, match=word):
             check_target(tmp_path / path, (".mp4", ".gif"))
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="no folder"):
+    with pytest.raises(InputError, match="not a writable folder"):
         check_target(tmp_path / "file" / "a.mp4", (".mp4",))
     write_picture(next(_pictures(1)), tmp_path / "a.png")
     assert Image.open(tmp_path / "a.png").size == SMALL

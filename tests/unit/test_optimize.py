@@ -193,7 +193,7 @@ def test_a_failed_run_counts_though_no_objective_is_taken_of_it():
 
 def test_other_studies_and_other_files_are_refused(tmp_path, no_scenarios):
     run(problem(**SMALL), tmp_path / "r")
-    with pytest.raises(InputError, match="holds a study; go on with it by --resume"):
+    with pytest.raises(InputError, match="holds a study; continue it with --resume"):
         run(problem(**SMALL), tmp_path / "r")
     with pytest.raises(InputError, match="another study: seed was 4, now it is 5"):
         run(problem(**SMALL, seed=5), tmp_path / "r", resume=True)
@@ -241,7 +241,7 @@ STUDY = {
         ({"vary": {"gravity": {"low": 0, "high": 3, "log": True}}}, "logarithm needs bounds"),
         ({"vary": {"gravity": [1, 2, 3]}}, r"holds 3; give two bounds, \[low, high\], or"),
         ({"start": [{"robot.design.mass": "heavy"}]}, "start.0.robot.design.mass: 'heavy' is no"),
-        ({"set": {"gravity": 3}, "vary": {"gravity": [1, 2]}}, "is fixed by 'set' too"),
+        ({"set": {"gravity": 3}, "vary": {"gravity": [1, 2]}}, "is fixed by 'set' as well"),
         ({"outputs": [{"name": "rank", "of": "energy_motors"}],
           "objectives": [{"minimise": "rank"}]}, "a 'rank' of their own"),
         ({"vary": {"robot.name": {"choice": ["vehicle_2001", "vehicle"]}}}, "unknown rover"),

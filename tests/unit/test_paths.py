@@ -23,7 +23,7 @@ def _stage(path: Path) -> None:
     "use", [read_yaml, check_folder, _stage, lambda p: check_target(p, overwrite=True)]
 )
 def test_a_name_with_a_nul_character(use, tmp_path):
-    with pytest.raises(InputError, match=r"'.*a\\x00b.yaml' holds a NUL character"):
+    with pytest.raises(InputError, match=r"'.*a\\x00b.yaml' contains a NUL character"):
         use(tmp_path / "a\0b.yaml")
     assert list(tmp_path.iterdir()) == []
 

@@ -91,9 +91,9 @@ def test_a_gentle_detour_is_taken_instead_of_a_hill():
 def test_refused_in_one_sentence():
     ring = Pillar(2.5, inner=2.0)
     limits = DrivingLimits(footprint=0.3)
-    with pytest.raises(InputError, match=r"no way leads from \(0, 0\) m to \(6, 0\) m"):
+    with pytest.raises(InputError, match=r"no path exists from \(0, 0\) m to \(6, 0\) m"):
         plan(ring, (0.0, 0.0), (6.0, 0.0), limits=limits)
-    with pytest.raises(InputError, match="goal: .* no place to be"):
+    with pytest.raises(InputError, match="goal: .* not traversable"):
         plan(ring, (0.0, 0.0), (2.2, 0.0), limits=limits)
     bounded = _terrain({"kind": "plane"}, bounds=[[-3, 3], [-3, 3]])
     with pytest.raises(InputError, match="outside"):

@@ -221,7 +221,7 @@ def test_against_keeps_the_colours_of_the_wheels_and_cuts_time(ds):
 
 
 def test_against_several_curves_is_refused(ds):
-    with pytest.raises(InputError, match="against 'wheel_rate' is several curves"):
+    with pytest.raises(InputError, match="against 'wheel_rate' has several curves"):
         draw(ds, Figure(title="t", panels=(("speed",),), against="wheel_rate"))
 
 
@@ -244,7 +244,7 @@ def test_what_the_data_do_not_have_is_left_out_and_said(ds, tmp_path):
 
 def test_states_are_named_on_the_axis():
     t = np.arange(6.0)
-    meanings = {"units": "1", "long_name": "what the robot is doing", "flag_meanings": "rest walk"}
+    meanings = {"units": "1", "long_name": "activity of the robot", "flag_meanings": "rest walk"}
     ds = xr.Dataset(
         {
             "state": ("time", np.array([0, 0, 1, 1, 0, 0.0]), meanings),
@@ -256,10 +256,10 @@ def test_states_are_named_on_the_axis():
     figure = draw(ds, Figure(title="t", panels=(("state",), ("mode",), ("mode", "state"))))
     state, mode, both = figure.axes[:3]
     assert [label.get_text() for label in state.get_yticklabels()] == ["rest", "walk"]
-    assert state.get_title(loc="left") == "what the robot is doing"
+    assert state.get_title(loc="left") == "activity of the robot"
     assert all(float(v).is_integer() for v in mode.get_yticks())
     # "the" alone is no name for both
-    assert both.get_ylabel() == "number of the mode, what the robot is doing".replace(
+    assert both.get_ylabel() == "number of the mode, activity of the robot".replace(
         " what", "\nwhat"
     )
 

@@ -8,14 +8,14 @@ import pytest
 from marsyard.errors import InputError
 from marsyard.ports import (
     BaseState,
+    ContactBodyStates,
+    ContactBodyWrenches,
     JointCommands,
     JointStates,
-    OrganStates,
-    OrganWrenches,
     ports,
 )
 
-MESSAGES = (OrganStates, OrganWrenches, JointStates, JointCommands, BaseState)
+MESSAGES = (ContactBodyStates, ContactBodyWrenches, JointStates, JointCommands, BaseState)
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda m: m.__name__)
@@ -26,7 +26,7 @@ def test_every_field_has_shape_and_meaning(message):
 
 
 def test_fields_left_out_and_single_numbers_are_filled_in():
-    organs = OrganStates(("a", "b"), np.zeros((2, 3)), velocity=0.5).fit(n=2)
+    organs = ContactBodyStates(("a", "b"), np.zeros((2, 3)), velocity=0.5).fit(n=2)
     assert organs.velocity.tolist() == [[0.5] * 3] * 2
     assert organs.rotation.tolist() == np.stack([np.eye(3)] * 2).tolist()
     assert organs.kind == ("", "")
@@ -38,10 +38,10 @@ def test_fields_left_out_and_single_numbers_are_filled_in():
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: OrganWrenches([1.0, 2.0, 3.0]), r"force: has the shape \(3,\); \(2, 3\)"),
-        (lambda: OrganWrenches([[1.0] * 3] * 2, np.inf), "moment: has a value that is not"),
-        (lambda: OrganWrenches("up"), "force: must be numbers"),
-        (lambda: OrganStates(("a",), 0.0, 0.0), "name: 1 names; 2 are needed"),
+        (lambda: ContactBodyWrenches([1.0, 2.0, 3.0]), r"force: has the shape \(3,\); \(2, 3\)"),
+        (lambda: ContactBodyWrenches([[1.0] * 3] * 2, np.inf), "moment: has a value that is not"),
+        (lambda: ContactBodyWrenches("up"), "force: must be numbers"),
+        (lambda: ContactBodyStates(("a",), 0.0, 0.0), "name: 1 names; 2 are needed"),
     ],
 )
 def test_what_does_not_fit_is_named(make, says):

@@ -261,7 +261,7 @@ def test_a_lost_link_is_seen_on_both_sides():
     assert w.rover.mode == "safe" and w.rover.mode_since == pytest.approx(82, abs=3)
     w.tick(240)  # 160 s
     view = w.operator.view(w.now)
-    assert view.link == "good" and view.mode == "safe" and "stopped by itself" in view.words[0]
+    assert view.link == "good" and view.mode == "safe" and "stopped itself" in view.words[0]
     w.operator.resume(w.now)
     id = drive(w)
     w.tick(60)

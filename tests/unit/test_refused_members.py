@@ -37,7 +37,7 @@ def test_one_mistake_is_said_as_it_is_and_several_with_how_many():
     with pytest.raises(InputError, match=r"^study at a = 1: too small$"):
         refuse_all([("a = 1", "too small")], 3, "study")
     with pytest.raises(
-        InputError, match=r"^study: 2 of 3 runs cannot begin: a = 1 \(small\); a = 2 \(large\)$"
+        InputError, match=r"^study: 2 of 3 runs cannot start: a = 1 \(small\); a = 2 \(large\)$"
     ):
         refuse_all([("a = 1", "small."), ("a = 2", "large")], 3, "study")
 
@@ -48,7 +48,7 @@ def test_all_of_many_mistakes_are_named_though_reasons_are_long():
         refuse_all(mistakes, 20, "study")
     text = str(error.value)
     assert all(f"soil = s{k}," in text or f"soil = s{k};" in text for k in range(12))
-    assert "12 of 20 runs cannot begin" in text and "the first: no strength" in text
+    assert "12 of 20 runs cannot start" in text and "the first: no strength" in text
 
 
 def test_a_study_names_all_soils_that_are_not_there_before_any_run(tmp_path):
@@ -57,7 +57,7 @@ def test_a_study_names_all_soils_that_are_not_there_before_any_run(tmp_path):
     with pytest.raises(InputError) as error:
         run(file, say=said.append)
     text = str(error.value)
-    assert "2 of 4 runs cannot begin" in text and "did you mean 'lunar_nominal'" in text
+    assert "2 of 4 runs cannot start" in text and "did you mean 'lunar_nominal'" in text
     assert "soil = nosuch (" in text and "soil = lunar_nominl (" in text
     assert not said
 
@@ -70,7 +70,7 @@ def test_a_study_names_all_soils_that_a_law_cannot_take(tmp_path):
     with pytest.raises(InputError) as error:
         run(file)
     text = str(error.value)
-    assert "2 of 3 runs cannot begin" in text and "cohesion" in text
+    assert "2 of 3 runs cannot start" in text and "cohesion" in text
     assert "weak_a" in text and "weak_b" in text
 
 
@@ -88,7 +88,7 @@ def test_a_sweep_names_all_values_that_cannot_be_taken(tmp_path):
     with pytest.raises(InputError) as error:
         prepared(file)
     text = str(error.value)
-    assert "3 of 5 values cannot be taken" in text
+    assert "3 of 5 values are invalid" in text
     for part in ("vary.ground.0.soil: nosuch", "nowhere", "vary.friction: -1"):
         assert part in text
 

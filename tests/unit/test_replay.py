@@ -157,7 +157,7 @@ def test_a_run_that_broke_down_is_shown_up_to_there(model, ds):
 
 def test_model_and_run_must_belong_together(ds):
     other = mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>")
-    with pytest.raises(InputError, match="do not belong together"):
+    with pytest.raises(InputError, match="do not match"):
         build_scene(other, ds)
 
 

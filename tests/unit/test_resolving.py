@@ -72,7 +72,11 @@ def test_what_is_not_there_is_named():
         resolve(with_ground(soil="dry_sant"))
     with pytest.raises(InputError, match=r"ground\.terrain: unknown ground 'flt'"):
         resolve(with_ground(terrain="flt", soil="dry_sand"))
-    with pytest.raises(InputError, match=r"soils\.dry_sand: the library has a soil of that name"):
+    with pytest.raises(
+        InputError,
+        match=r"soils\.dry_sand: the library already has a soil of "
+        r"that name",
+    ):
         resolve(with_ground(soil="dry_sand", soils={"dry_sand": {"cohesion": 1}}))
 
 

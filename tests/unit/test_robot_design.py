@@ -138,7 +138,8 @@ def test_a_moved_pivot_shares_the_load_by_the_lever_rule():
     [
         ("rashid_like", {"wheel_radius": 0.16}, "wheels FL and RL would overlap"),
         ("rashid_like", {"track": 0.2}, "wheel FL would run into 'body'"),
-        ("rashid_like", {"mass": 2.0}, "leaves the base no mass; all else weighs 2.6 kg"),
+        ("rashid_like", {"mass": 2.0}, "leaves no mass for the base; everything else weighs "
+                                       "2.6 kg"),
         ("rashid_like", {"pivots": {"FLWheel_y": {"x": 0.1}}}, "no pivot.*valid: LRocker_y"),
         ("rashid_like", {"pivots": {"LRockr_y": {}}}, "did you mean 'LRocker_y'"),
         ("hexapod", {"track": 1.0}, "has no wheels; only 'mass'"),

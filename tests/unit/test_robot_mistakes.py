@@ -61,7 +61,7 @@ def test_organs_that_do_not_fit_the_model(tmp_path, name, old, new, said):
 
 def test_settings_with_nothing_to_act_on_are_warned_of(tmp_path):
     robot = _spoilt(tmp_path, "tracked_rover", "  drives: .*", "  drives: []")
-    with pytest.warns(UserWarning, match="'drives' of tracked_rover holds no joint"):
+    with pytest.warns(UserWarning, match="'drives' of tracked_rover contains no joint"):
         build_world(load_scenario("tracked/step", {"robot.name": robot}))
     with pytest.warns(UserWarning, match="interaction.wheel: tracked_rover has no wheels"):
         build_world(load_scenario("tracked/sand", {"interaction.wheel.model": "ding"}))

@@ -167,9 +167,10 @@ def test_bad_numbers_are_told_in_one_sentence(part, words):
     [
         ({"field": {**FIELD, "area": [[0, 20], [-3, 3]]}}, "field.area: x 0 to 20, y -3 to 3 m reaches beyond the terrain"),
         ({"rocks": [{"place": [20, 0], "diameter": 1}]}, "rocks.0.place: (20, 0) m is outside the terrain"),
-        ({"field": {**FIELD, "area": [[0, 3], [0, 3]], "coverage": 0.4, "smallest": 0.05, "largest": 4, "elongation": 3}, "seed": 10}, "field: no room for a rock"),
-        ({"field": {**FIELD, "area": [[0, 0.1], [0, 0.1]]}}, "field: no rock came out"),
-        ({"field": {**FIELD, "coverage": 0.3, "smallest": 0.02}, "faces": 20480}, "triangles; take fewer faces"),
+        ({"field": {**FIELD, "area": [[0, 3], [0, 3]], "coverage": 0.4, "smallest": 0.05, "largest": 4, "elongation": 3}, "seed": 10}, "field: no space for a rock"),
+        ({"field": {**FIELD, "area": [[0, 0.1], [0, 0.1]]}}, "field: it contains no rocks"),
+        ({"field": {**FIELD, "coverage": 0.3, "smallest": 0.02}, "faces": 20480}, "triangles; use "
+                                                                                  "fewer faces"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_laid_out_is_told_in_one_sentence(part, words):

@@ -70,7 +70,9 @@ def test_the_path_was_left(offset, heard):
     away = np.zeros(ds.sizes["time"])
     away[120] = offset
     text = said(ds.assign(path_offset=("time", away))).get("path", "")
-    assert (text == "The path was left by up to 0.34 m (at 12 s).") == heard and bool(text) == heard
+    assert (text == "The greatest cross-track error was 0.34 m (at 12 s).") == heard and bool(
+        text
+    ) == heard
 
 
 def test_rocks_that_were_touched():
@@ -160,14 +162,14 @@ def test_how_far_numbers_can_be_trusted():
         in said(drive(), {"convergence": "not converged: by far"})["convergence"]
     )
     assert said(drive(), assumed=["density ρ of soil dust"])["assumed"] == (
-        "Assumed, given by no source: density ρ of soil dust."
+        "Assumed values without a source: density ρ of soil dust."
     )
 
 
 def test_motors_without_limit():
     law = {"joints": "drives", "speed": 0.5}
     assert said(drive(), given=scenario(control=[law]))["motors"] == (
-        "The motors have no limit of torque or speed; the greatest torque was 0.3 N·m."
+        "The motors have no torque or speed limit; the greatest torque was 0.3 N·m."
     )
     assert "motors" not in said(drive(), given=scenario(control=[{**law, "limit": 5}]))
 

@@ -225,7 +225,7 @@ def test_mistakes_are_one_sentence(path, value, says):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("run: {duration: 1}\nrun: {duration: 2}\n", "line 2: .*'run' stands twice"),
+        ("run: {duration: 1}\nrun: {duration: 2}\n", "line 2: .*'run' appears twice"),
         ("run: {duration: 1\n", "not valid YAML"),
         ("- 1\n", "holds no keys"),
         ("", "holds no keys"),

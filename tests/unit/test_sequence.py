@@ -79,7 +79,7 @@ def test_units_are_read():
     sequence = make_sequence(ALL)
     assert sequence.limits.conditions()["tilt"] == "tilt > 20 deg"
     assert sequence.duration == 300 and sequence.limits.sinkage == 0.04
-    assert sequence.sequence[2].arc.way == pytest.approx(np.pi)
+    assert sequence.sequence[2].arc.distance == pytest.approx(np.pi)
     assert sequence.sequence[4].turn == pytest.approx(2 * np.pi)
     assert sequence.postures["stow"] == {"Mast_z": pytest.approx(np.pi / 2), "Slide_x": 0.03}
 
@@ -101,7 +101,7 @@ def test_the_example_is_read():
         ({"sequence": 3}, "s: sequence: 3 is not a list"),
         (
             {"sequence": [{"until": "slip > 1"}]},
-            "s: sequence.0: says nothing to do; give one of pa",
+            "s: sequence.0: contains no command; give one of pa",
         ),
         ({"sequence": [{"posture": {}}]}, "s: sequence.0.posture: names no joint; give at least"),
         ({"sequence": [{"posture": {"a": "3 kg"}}]}, "s: sequence.0.posture.a: 'kg' in '3 kg' is"),
@@ -190,8 +190,8 @@ def test_set_points_come_from_the_start_and_end_in_time():
 @pytest.mark.parametrize(
     ("time", "rate", "end", "message"),
     [
-        ([], {"L": []}, 1, "setpoints.time: give times that rise"),
-        ([0, 0], {"L": [1, 1]}, 1, "setpoints.time: give times that rise"),
+        ([], {"L": []}, 1, "setpoints.time: give increasing times"),
+        ([0, 0], {"L": [1, 1]}, 1, "setpoints.time: give increasing times"),
         ([-1], {"L": [1]}, 1, "setpoints.time: must be finite and not negative"),
         ([0], {}, 1, "setpoints.rate: give the rates of at least one wheel"),
         ([0, 1], {"L": [1]}, 2, "setpoints.rate.L: needs 2 finite numbers"),

@@ -100,7 +100,7 @@ def test_a_rover_on_a_ground_takes_short_names():
 
 
 def test_what_is_uncertain_takes_short_names():
-    from marsyard.operations.uncertain import Uncertain, parse
+    from marsyard.operations.distributions import Uncertain, parse
     from marsyard.operations.validation.uncertainty import Scatter
 
     drawn = Uncertain({"friction": parse("uniform(0.3, 0.5)", "friction")})

@@ -113,7 +113,8 @@ def test_spread_crown_holds_behind_the_throat():
 
 
 def test_crown_pulls_the_shoulder_onto_the_bell():
-    # from where the tool stops, 4 mm before its seat, each way of the crown stands for a place
+    # from where the tool stops, 4 mm before its seat, each displacement of the crown stands for a
+    # place
     places = seat() + np.linspace(4e-3, 0.0, 9)
     ways = [touching(nose) for nose in places]
     assert np.all(np.diff(ways) > 0)

@@ -237,8 +237,8 @@ def test_a_missing_number_is_named_with_the_way_out():
     with pytest.raises(InputError) as error:
         soil.require("cohesion", "k_phi")
     assert str(error.value) == (
-        "soil own soil has no k_phi [N/m^(n+2)], which this law needs; give it with "
-        "{name: own soil, k_phi: …}"
+        "soil custom soil has no k_phi [N/m^(n+2)], which this law needs; give it with "
+        "{name: custom soil, k_phi: …}"
     )
     # and the way out works
     load_soil({"name": "mars_sojourner", "k_phi": 8e5}).require("k_phi")

@@ -12,7 +12,7 @@ import yaml
 from marsyard.errors import InputError
 from marsyard.ground.soil import load_soil
 from marsyard.ground.soil_covariance import correlated
-from marsyard.operations.uncertain import uncertain_of
+from marsyard.operations.distributions import uncertain_of
 
 MANY = 4000
 FILE = {
@@ -101,7 +101,7 @@ def test_a_number_is_not_drawn_twice(tmp_path):
     soil = load_soil(str(soil_file(tmp_path)))
     path = "ground.0.soil"
     said = {path: "covariance", f"{path}.friction_angle": "uniform(20 deg, 30 deg)"}
-    with pytest.raises(InputError, match="belongs to the covariance of ground.0.soil, too"):
+    with pytest.raises(InputError, match="is part of the covariance of ground.0.soil, too"):
         uncertain_of({"uncertain": said}).expand(lambda at: soil)
 
 

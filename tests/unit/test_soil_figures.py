@@ -58,7 +58,7 @@ def test_the_command_draws(tmp_path):
 def test_the_command_draws_only_soils(tmp_path):
     result = CliRunner().invoke(app, ["show", "exomars", "--plot", str(tmp_path / "s.png")])
     assert isinstance(result.exception, InputError)
-    assert "--plot draws soils only" in str(result.exception)
+    assert "--plot applies to soils only" in str(result.exception)
 
 
 def test_show_prints_numbers_of_one_law_and_grousers():

@@ -78,7 +78,7 @@ def test_the_law_is_told_in_words():
     original = rows(pressure="bekker", shear="coulomb", unloading="none", slip_transport=False)
     assert "original form" in original[0][1]
     assert "Janosi-Hanamoto shear, elastic unloading, slip sinkage" in rows()[0][1]
-    assert "no berms" in dict(rows(flow=False))["flow of displaced soil"]
+    assert "without berms" in dict(rows(flow=False))["flow of displaced soil"]
 
 
 def test_numbers_come_with_their_provenance(ds, ground):
@@ -141,4 +141,4 @@ def test_a_wheel_model_is_told_with_all_its_options():
     wheel = {"model": "rigid_slip", "coefficients": {"friction": 0.5}, "rut": False}
     rows = dict(wheel_rows(Interaction.model_validate({"wheel": wheel}).wheel))
     assert rows["wheels"] == "all" and rows["rut"] == "no"
-    assert rows["coefficients"] == "friction 0.5" and rows["exit"] == "that of each wheel"
+    assert rows["coefficients"] == "friction 0.5" and rows["exit"] == "each wheel's own"

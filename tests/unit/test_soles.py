@@ -12,7 +12,7 @@ import marsyard
 from marsyard.control import Limbs
 from marsyard.errors import InputError
 from marsyard.robot import load_robot
-from marsyard.robot.organs import Foot
+from marsyard.robot.contact_bodies import Foot
 from marsyard.robot.soles import sole
 
 SHANKS = {

@@ -82,7 +82,7 @@ def told(**fields) -> list[str]:
 def test_why_a_prediction_is_behind():
     assert told() == ["The prediction is 30.0 s behind: this machine is too slow for it."]
     replay = (time.monotonic() - 20.0, 374.0)
-    assert "374 s are driven anew from newer telemetry" in told(_replay=replay)[0]
+    assert "374 s are being recomputed from newer telemetry" in told(_replay=replay)[0]
     # one that takes longer than what it drives is not the reason
     assert "too slow" in told(_replay=(time.monotonic() - 400.0, 374.0))[0]
     slow = told(remote=SimpleNamespace(behind=12.0), behind=lambda now: 0.0)

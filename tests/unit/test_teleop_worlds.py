@@ -84,7 +84,7 @@ def test_what_cannot_be_driven_is_refused_and_leaves_nothing(tmp_path):
     environment.undo()
     x, y, _ = environment.start
     environment.place_rock(x + 0.5, y + 0.4, 0.6)
-    with pytest.raises(InputError, match="The start is in a rock at"):
+    with pytest.raises(InputError, match="The start position is inside a rock at"):
         made.build(environment)
     environment.undo()
     environment.set_title("cannot run")

@@ -140,7 +140,7 @@ def test_bounds_of_layers_meet():
         {"kind": "array", "values": values, "spacing": 1, "origin": [1, 1]},
     )
     assert both.bounds == (1, 4, 1, 2)
-    with pytest.raises(InputError, match="no part in common"):
+    with pytest.raises(InputError, match="do not overlap"):
         terrain({"kind": "array", "values": values, "spacing": 1}, bounds=[[10, 11], [0, 1]])
 
 

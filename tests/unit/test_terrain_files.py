@@ -124,7 +124,7 @@ def test_only_the_window_of_a_big_raster_is_read(tmp_path):
 def test_a_window_beyond_the_map_does_not_move_its_centre(dem):
     beyond = [[990, 1010.5], [1990.25, 1995]]
     for origin in ("centre", "corner"):
-        with pytest.raises(InputError, match=f"reaches beyond it, so that its {origin} is not"):
+        with pytest.raises(InputError, match=f"extends beyond it, so its {origin} is not"):
             layer(dem, window=beyond, origin=origin)
     # a point stays where it is, however much of the window is there
     part = layer(dem, window=beyond, origin=[1005.0, 1991.0])
@@ -229,7 +229,7 @@ def test_maps_whose_scale_changes_or_that_lean_are_refused(tmp_path):
         layer(tmp_path / "wide.tif")
     mars = "+proj=sinu +lon_0=0 +R=3396190 +units=m"
     write_raster(tmp_path / "sinu.tif", values, north_up(1e6, 1e6, 2.0), crs=mars)
-    with pytest.raises(InputError, match="not at right angles here; reproject it"):
+    with pytest.raises(InputError, match="not perpendicular here; reproject it"):
         layer(tmp_path / "sinu.tif")
 
 
@@ -270,7 +270,7 @@ def test_degrees_without_a_projection_are_given(tmp_path):
     (tmp_path / "deg.asc").write_text(head + lines + "\n")
     grid = layer(tmp_path / "deg.asc", horizontal_unit="deg", body_radius=radius)
     assert grid.bounds == pytest.approx(land.bounds, rel=1e-6)
-    with pytest.raises(InputError, match="no latitudes"):
+    with pytest.raises(InputError, match="not latitudes"):
         layer(_shifted(tmp_path, rows), horizontal_unit="deg", body_radius=radius)
 
 
@@ -301,7 +301,7 @@ def test_map_in_degrees_is_refused_or_scaled(tmp_path):
 def test_turned_raster_is_refused(tmp_path):
     transform = rasterio.Affine.rotation(10)
     write_raster(tmp_path / "turned.tif", np.zeros((ROWS, COLUMNS)), transform)
-    with pytest.raises(InputError, match="warp it north up"):
+    with pytest.raises(InputError, match="warp it to north-up"):
         layer(tmp_path / "turned.tif")
 
 
@@ -315,7 +315,7 @@ def test_raster_without_coordinates_needs_a_spacing(tmp_path):
     assert land.bounds == pytest.approx((0, 4, 0, 2.5))
     assert land.height(0.0, 2.5) == pytest.approx(values[0, 0])
     assert land.height(4.0, 0.0) == pytest.approx(values[-1, -1])
-    with pytest.raises(InputError, match="has one of its own"):
+    with pytest.raises(InputError, match="defines its own"):
         write_raster(tmp_path / "dem.tif", values, north_up())
         layer(tmp_path / "dem.tif", spacing=1)
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from marsyard.errors import InputError
-from marsyard.operations.uncertain import parse, read_uncertain, uncertain_of
+from marsyard.operations.distributions import parse, read_uncertain, uncertain_of
 
 MANY = 4000
 
@@ -77,7 +77,7 @@ def test_times_the_scenarios_own_value():
         ("uniform(2, 1)", "low must be below high"),
         ("uniform(a, 1)", "'a' is not a number"),
         ("lognormal(1, 0.9)", "factor above 1"),
-        ("triangular(0, 5, 4)", "must rise"),
+        ("triangular(0, 5, 4)", "must increase"),
         ("integers(0.5, 2)", "whole numbers"),
         ("choice()", "1 or more"),
         ("times normal(1, 5 cm)", "plain numbers, not 'cm'"),

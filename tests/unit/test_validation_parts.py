@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 from marsyard.errors import InputError
 from marsyard.executors import Workers
 from marsyard.ground import Box, Plane, Sphere, TriangleMesh
-from marsyard.operations.uncertain import uncertain_of
+from marsyard.operations.distributions import uncertain_of
 from marsyard.operations.validation.base import base_scenario
 from marsyard.operations.validation.clearance import belly_points, clearance, height_of
 from marsyard.operations.validation.data import dataset
@@ -85,7 +85,7 @@ def test_a_path_crosses_a_zone_when_it_should():
         ({"polygon": [[0, 0], [1, 1]]}, "holds 2; at least 3 needed"),
         ({"polygon": [[0, 0], [1, 1], [2, 2]]}, "enclose no area"),
         ({"circle": {"centre": [0, 0], "radius": -1}}, "must be above 0"),
-        ({"name": "nothing"}, "give either circle or polygon"),
+        ({"name": "nothing"}, "give either a circle or a polygon"),
     ],
 )
 def test_wrong_zones_are_one_sentence(zone, said):
@@ -462,7 +462,7 @@ def test_the_nominal_run_must_keep_every_limit():
     j = judged([outcome(k, tilt=(0.5 if k == 0 else 0.1, 0.1, 0.1)) for k in range(101)])
     assert j.verdict == "no-go" and j.any.chance.broken == 0
     # it is none of the samples
-    assert "broken in 0 of 100, 0 % (0 to 3.6 %), and in the nominal run" in j.why
+    assert "violated in 0 of 100, 0 % (0 to 3.6 %), and in the nominal run" in j.why
 
 
 def test_commands_that_fail_and_those_never_begun():

@@ -172,7 +172,7 @@ def test_from_the_command_line(folder):
     done = run_here([*ASK, "--limits", "limits.yaml", "-j", "1", "-o", "out"], folder)
     assert done.returncode == 4, done.stdout + done.stderr
     said = " ".join(done.stdout.split())
-    assert "NO-GO: the limit 'outside hole' is broken in 2 of 2" in said
+    assert "NO-GO: the limit 'outside hole' is violated in 2 of 2" in said
     page = (folder / "out" / "report.html").read_text(encoding="utf-8")
     assert 'id="replay-data"' in page and 'id="commands"' in page
     assert not re.search(r'(src|href)="http', page)

@@ -101,7 +101,7 @@ def test_tally_counts_the_first_run_as_nominal():
     [
         (lambda: chance(3, 2), "one run or more"),
         (lambda: chance(0, 0), "one run or more"),
-        (lambda: Policy(0.2, 0.1), "must rise"),
+        (lambda: Policy(0.2, 0.1), "must increase"),
         (lambda: Policy(confidence=1.0), "confidence"),
         (lambda: runs_needed(0.0), "between 0 and 1"),
         (lambda: end_ellipse(np.zeros((3, 2))), "too few"),

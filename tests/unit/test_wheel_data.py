@@ -57,7 +57,7 @@ def test_long_file_with_comment(tmp_path):
     assert data.measured["sinkage"] == pytest.approx([np.nan, np.nan, -0.004], nan_ok=True)
     # soil pushes against the side slip: positive forces belong to motion to the right
     assert np.degrees(data.slip_angle) == pytest.approx([-4, -4, 0])
-    assert any("turned round" in note for note in data.notes)
+    assert any("reversed" in note for note in data.notes)
 
 
 def test_angles_that_already_follow_the_convention_stay(tmp_path):
@@ -205,7 +205,7 @@ def test_pull_that_falls_with_slip_has_its_sign_turned(tmp_path):
     path = write(tmp_path, "slip,load,Fx\n0,80,6\n0.1,80,-9\n0.2,80,-12\n0.3,80,-14\n0.6,80,-13\n")
     data = read_wheel_data(path, wheel=WHEEL)
     assert data.measured["pull"] == pytest.approx([-6, 9, 12, 14, 13])
-    assert any("pulls are turned round" in note for note in data.notes)
+    assert any("the sign of the pull is reversed" in note for note in data.notes)
 
 
 def test_lugs_in_the_comment_and_columns_not_used(tmp_path):
@@ -214,7 +214,7 @@ def test_lugs_in_the_comment_and_columns_not_used(tmp_path):
     assert data.lug_height[0] == 0.015 and data.radius[0] == 0.15
     assert "columns not used: h" in data.notes
     smooth = read_wheel_data(write(tmp_path, GOOD), wheel=WHEEL)
-    assert any("taken as smooth" in note for note in smooth.notes)
+    assert any("assumed to be smooth" in note for note in smooth.notes)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_a_rig_s_log_gives_its_steady_part(tmp_path):
         assert 10 <= rows.sum() < 20
         assert data.measured["pull"][rows] == pytest.approx(pull, rel=0.12)
         assert data.measured["sinkage"][rows] == pytest.approx(0.012, rel=0.12)
-    assert any("not yet steady" in note for note in data.notes)
+    assert any("not steady" in note for note in data.notes)
 
 
 @pytest.mark.filterwarnings("error")
@@ -323,7 +323,7 @@ GOOD = "slip,load,pull\n0.1,20,1\n"
         ("slip,load,pull\n0.1,0.08,6\n", {}, "load_kn"),
         ("slip,load,sinkage\n0.1,80,5.5e-6\n", {}, "sinkage_mm"),
         ("slip,load,pull\n0.1,80,9000\n", {}, "20 times the load"),
-        ("wheel_speed,v,Fz,Fx\n1,.1,80,4\n", {}, "'wheel_speed' is not used: say its unit"),
+        ("wheel_speed,v,Fz,Fx\n1,.1,80,4\n", {}, "'wheel_speed' is not used: state its unit"),
         ("omega,v,Fz,Fx\n0,0,80,4\n", {}, "all speeds are 0"),
         ("time,slip,load,pull\n,0.1,80,4\n", {}, "'time' is empty"),
     ],
@@ -341,7 +341,7 @@ def test_files_that_cannot_be_read(tmp_path):
         read_wheel_data(tmp_path / "none.csv")
     path = tmp_path / "picture.csv"
     path.write_bytes(b"\x89PNG\xff\xfe\x00")
-    with pytest.raises(InputError, match="no text file"):
+    with pytest.raises(InputError, match="not a text file"):
         read_wheel_data(path)
 
 

@@ -172,7 +172,7 @@ def test_a_wheel_that_is_not_there_is_named():
     data = scenario_data("eldorado2/rough")
     wheel = {**data["interaction"]["wheel"], "wheels": ["FX"]}
     apply_setting(data, "interaction.wheel", wheel)
-    with pytest.raises(InputError, match=r"interaction\.wheel\.wheels: 'FX' is no wheel of"):
+    with pytest.raises(InputError, match=r"interaction\.wheel\.wheels: 'FX' is not a wheel of"):
         Simulation(validate(data, "mixture"))
 
 

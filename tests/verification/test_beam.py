@@ -251,7 +251,7 @@ def test_attitude_control_knows_the_rates_of_the_base(tmp_path):
 
 BACKWARDS = tip().replace('type="slide" axis="0 0 1"', 'type="slide" axis="0 0 -1"')
 MISTAKES = [
-    (tip(), {"torsion": "twst"}, "beams.boom.torsion: 'twst' is no joint of the model; did you"),
+    (tip(), {"torsion": "twst"}, "beams.boom.torsion: 'twst' is not a joint of the model; did you"),
     (tip(), {"torsion": "p1"}, "'p1' is named twice"),
     (tip(), {"bending": "[p2, p1]"}, "'p2' must turn in the plane of the beam and of 'w1'"),
     (tip(), {"lateral": "[w1, twist]", "torsion": "w2"}, "joint 'twist' must be a slide"),

@@ -150,7 +150,7 @@ def test_a_drive_cut_short_is_said():
 def test_motors_too_weak_for_the_drive_are_seen():
     # 310 kg on 10° need 75 N·m; six wheels of 0.01 N·m do not give them, of 50 N·m they do
     slope = [{"kind": "plane", "slope": "10 deg", "uphill": 0}]
-    for torque, told in ((0.01, ["the drive is not finished"]), (50.0, [])):
+    for torque, told in ((0.01, ["the drive is incomplete"]), (50.0, [])):
         motor = {"constant": torque, "resistance": 1e-3, "gear": 1, "current_max": 1}
         asked = scenario([{"path": PATH[:2], "speed": 0.1}], 10.0, motors={"drives": motor},
                          ground=slope)  # fmt: skip
@@ -175,7 +175,7 @@ def test_a_goal_needs_a_terrain():
         ([{"rate": {"XX": 1}, "duration": 1}], {}, "no wheel is called 'XX'"),
         ([{"path": PATH}], {"period": 0.0123}, "drive.period = 0.0123 s is not a whole multiple"),
         ([{"path": [[1, 1], [1, 1]]}], {}, "drive.commands.0.path: all points are the same"),
-        ([{"path": PATH, "rate": 1}], {}, "drive.commands.0.rate: does not belong to a path"),
+        ([{"path": PATH, "rate": 1}], {}, "drive.commands.0.rate: is not a key of a path"),
         ([{"rate": np.nan, "duration": 1}], {}, "drive.commands.0.rate: nan is not finite"),
         ([{"rate": {"FL": "1 m"}, "duration": 1}], {}, "drive.commands.0.rate.FL: 'm' in '1 m'"),
         ([3], {}, "drive.commands.0: 3 is not a mapping"),
@@ -183,7 +183,7 @@ def test_a_goal_needs_a_terrain():
         (
             [{"path": PATH}],
             {"share": "slip", "sense": {"by": "wheel_odometry"}},
-            "needs a velocity",
+            "needs a measured velocity",
         ),
     ],
 )
@@ -328,7 +328,7 @@ def test_going_back_forgets_later_paths():
 
 def test_a_joint_has_one_motor():
     motor = {"constant": 0.025, "resistance": 2, "gear": 800}
-    with pytest.raises(InputError, match="motors.FLWheel_y: joint 'FLWheel_y' has a motor already"):
+    with pytest.raises(InputError, match="motors.FLWheel_y: joint 'FLWheel_y' already has a motor"):
         Simulation(
             scenario([{"rate": 1, "duration": 1}], motors={"drives": motor, "FLWheel_y": motor})
         )
@@ -368,7 +368,9 @@ def test_a_goal_outside_the_ground_is_refused_before_the_run():
 def test_a_goal_that_cannot_be_reached_ends_the_run_and_keeps_its_records():
     commands = [{"rate": 0.1, "duration": 0.4}, {"goal": [-3, 0.9]}]
     sim = Simulation(on_sand(commands, 4, limits={"slope": "5 deg"}))
-    with pytest.raises(Diverged, match=r"t = 0.4 s: drive.commands.1: goal: \(-3, 0.9\) m is no "):
+    with pytest.raises(
+        Diverged, match=r"t = 0.4 s: drive.commands.1: goal: \(-3, 0.9\) m is not traversable"
+    ):
         sim.run()
     data = sim.dataset()
     assert float(data.time[-1]) == pytest.approx(0.4) and "drive.commands.1" in data.stopped

@@ -40,8 +40,8 @@ def test_a_hard_slope_costs_what_it_lifts():
     found = run()
     a = energy_account(found)
     mass = float(found.data.attrs["mass"])
-    assert a.rise > 0.02
-    assert a.causes["lifting"] == pytest.approx(mass * GRAVITY * a.rise, rel=1e-9)
+    assert a.elevation_gain > 0.02
+    assert a.causes["lifting"] == pytest.approx(mass * GRAVITY * a.elevation_gain, rel=1e-9)
     assert a.work == pytest.approx(a.causes["lifting"] + a.causes["kinetic"], rel=2e-3)
     assert abs(a.closure) < 2e-3 and abs(a.sampling) < 5e-3
     # at a constant speed the cost is the sine of the slope
@@ -54,7 +54,7 @@ def test_a_hard_slope_costs_what_it_lifts():
 def test_a_braked_descent_with_motors(regeneration):
     found = run(speed=-0.5, motors={"drives": {**MOTOR, "regeneration": regeneration}})
     a = energy_account(found, start=2.0)
-    assert a.rise < 0 and a.total.returned > 0.9 * -a.causes["lifting"]
+    assert a.elevation_gain < 0 and a.total.returned > 0.9 * -a.causes["lifting"]
     assert a.work == pytest.approx(a.causes["lifting"], rel=2e-3)
     for motor in a.motors:
         assert abs(motor.closure) < 1e-6 * motor.returned

@@ -327,7 +327,7 @@ def test_what_cannot_be_exported(tmp_path):
         return str(error.value)
 
     assert "must end in .fmu" in refused("a.zip")
-    assert "is no folder" in refused("no/a.fmu")
+    assert "is not a folder" in refused("no/a.fmu")
     assert "did you mean 'speed'" in refused(inputs="sped")
     assert "did you mean 'friction'" in refused(parameters={"interaction.fricton": ""})
     assert "is not a single number" in refused(parameters={"interaction": ""})

@@ -177,7 +177,7 @@ def test_each_instance_is_blamed_with_its_own_words(tmp_path):
         with pytest.raises(InputError, match="the winding melts"):
             unit.step(0.3, 0.01, [])
     # the standard allows no call after that
-    with pytest.raises(InputError, match="has failed for good"):
+    with pytest.raises(InputError, match="has failed permanently"):
         first.step(0.0, 0.01, [])
     # one that goes on is heard when the one that was started last is gone
     last.close()
@@ -219,7 +219,7 @@ def test_mistakes_in_the_scenario(controller):
     assert refused(inputs={"wnted": 1}) == f"{name}has no variable 'wnted'; did you mean 'wanted'?"
     assert "'torque' is of causality output, not input" in refused(inputs={"torque": 1})
     assert "did you mean 'gain'" in refused(parameters={"gian": 1.0})
-    assert "is of type Real, and is given 'high'" in refused(parameters={"gain": "high"})
+    assert "is of type Real, but is given 'high'" in refused(parameters={"gain": "high"})
     assert "torque alone, of the joint it is for" in refused(outputs={"torque": "torque.drives"})
     assert "torque.JOINT or speed.JOINT" in refused(outputs={"torque": "voltage.drives"})
     assert "did you mean 'drives'" in refused(each="drive")
@@ -231,7 +231,9 @@ def test_mistakes_in_the_scenario(controller):
         speed_law(controller, inputs={"wanted": "two.torque"}),
         speed_law(controller, name="two"),
     ]
-    with pytest.raises(InputError, match="'two' is an FMU later in the list; put it before"):
+    with pytest.raises(
+        InputError, match="'two' is an FMU later in the list; move it before this one"
+    ):
         Simulation(validate({**BASE, "control": order}))
     assert "whole multiple of run.control_period" in refused(period=0.015)
     assert "each: names no joint" in refused(each=[])
@@ -263,7 +265,7 @@ def test_mistakes_in_the_scenario(controller):
         (lambda f, t: changed(f, t, None, lambda x: x[:300]), "Description.xml cannot be read"),
         (lambda f, t: changed(f, t, None, lambda x: x.replace('valueReference="1"', "")),
          "attribute 'valueReference' is required but missing"),
-        (lambda f, t: changed(f, t, None, lambda x: "<model/>"), "it tells no fmiVersion"),
+        (lambda f, t: changed(f, t, None, lambda x: "<model/>"), "it has no fmiVersion"),
         (lambda f, t: changed(f, t, None, lambda x: re.sub('modelIdentifier="[^"]*"', "", x)),
          "names no modelIdentifier"),
         (lambda f, t: changed(f, t, lambda n: "sources/m.c" if "linux" in n else

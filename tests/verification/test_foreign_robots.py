@@ -121,7 +121,7 @@ def test_an_omni_platform_moves_sideways(imported):
 
 
 def test_a_drive_does_not_turn_rollers_of_omni_wheels(imported):
-    with pytest.raises(InputError, match="turn no wheel but hub_0_j, hub_1_j, hub_2_j"):
+    with pytest.raises(InputError, match="turn hub_0_j, hub_1_j, hub_2_j, which are hubs"):
         world(imported("omni_platform"), drive={"commands": [{"rate": 1, "duration": 1}]})
 
 

@@ -166,5 +166,7 @@ def test_a_spinning_wheel_is_refused(data):
 
 def test_data_with_and_without_a_zero_of_the_sinkage_do_not_go_together(data):
     other = replace(data, name="other", relative_sinkage=True)
-    with pytest.raises(InputError, match="the zero of the sinkage is known in some and not in"):
+    with pytest.raises(
+        InputError, match="the zero of the sinkage is known in some data but not in"
+    ):
         identify([data, other], "scm", soil="hit_lss1")

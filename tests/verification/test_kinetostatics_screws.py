@@ -8,7 +8,7 @@ from kinetostatics_robots import turn
 from numpy.testing import assert_allclose
 
 from marsyard.analysis.kinetostatics import screws as sc
-from marsyard.analysis.kinetostatics.words import motion_in_words, wrench_in_words
+from marsyard.analysis.kinetostatics.screw_description import motion_in_words, wrench_in_words
 
 seeds = st.integers(0, 2**32 - 1)
 

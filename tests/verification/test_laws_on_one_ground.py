@@ -1,4 +1,4 @@
-"""Several laws of soil on one ground: each with kernels of its own, one flow of the soil a step."""
+"""Several soil models on one ground: each with kernels of its own, one flow of the soil a step."""
 
 from __future__ import annotations
 

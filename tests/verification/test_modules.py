@@ -14,11 +14,11 @@ from marsyard.errors import InputError
 from marsyard.ground.soil import load_soil
 from marsyard.modules import (
     BaseState,
+    ContactBodyStates,
+    ContactBodyWrenches,
     EngineMultibody,
     JointCommands,
     JointStates,
-    OrganStates,
-    OrganWrenches,
     SoilInteraction,
     Yard,
 )
@@ -38,7 +38,7 @@ def springs(time, step, organs):
     force[:, 2] = np.where(on, STIFF * depth - 1500 * organs.velocity[:, 2], 0)
     damping = np.zeros((len(on), 7, 7))
     damping[on, 2, 2] = 1500 + STIFF * step
-    return OrganWrenches(force, damping=damping)
+    return ContactBodyWrenches(force, damping=damping)
 
 
 def hold(time, joints, base, wrenches):
@@ -74,7 +74,7 @@ class Plate:
         self.weight, self.z, self.v = weight, 0.0, 0.0
 
     def organs(self):
-        return OrganStates(("Plate",), [[0, 0, self.z]], [[0, 0, self.v]])
+        return ContactBodyStates(("Plate",), [[0, 0, self.z]], [[0, 0, self.v]])
 
     def joints(self):
         return JointStates((), [], [])
@@ -97,9 +97,9 @@ def test_own_multibody_sinks_as_bekker_says(weight):
     depth = (weight / (np.pi * radius**2) / modulus) ** (1 / soil.number("exponent"))
     ds = yard.dataset()
     # nodes of the grid under a round plate, see the scenario's description
-    assert -ds.organ_position.values[-1, 0, 2] == pytest.approx(depth, rel=0.02)
+    assert -ds.contact_body_position.values[-1, 0, 2] == pytest.approx(depth, rel=0.02)
     assert ds.ground_force.values[-1, 0, 2] == pytest.approx(weight, rel=1e-3)
-    assert ds.organ_position.attrs["units"] == "m"
+    assert ds.contact_body_position.attrs["units"] == "m"
 
 
 # --- all boxes are marsyard's own
@@ -190,7 +190,7 @@ def test_rover_on_springs_weighs_what_statics_says():
     sim = Simulation(rover(), control=hold, interaction=springs).run()
     ds = sim.dataset()
     chassis = chassis_of(load_robot("exomars"))
-    load = ds.organ_force.sel(organ=list(chassis.names), axis="z").values[-1]
+    load = ds.contact_body_force.sel(contact_body=list(chassis.names), axis="z").values[-1]
     assert load == pytest.approx(chassis.loads(0.0, G), rel=2e-2)
     assert load.sum() == pytest.approx(chassis.mass * G, rel=1e-4)
     # and each wheel has sunk by its load
@@ -245,7 +245,7 @@ def test_belt_force_turns_the_sprocket():
     def ground(time, step, organs):
         track = np.array([k == "track" for k in organs.kind])
         assert organs.belt_speed[track] == pytest.approx(0.075 * 2.0 * (time > 0), abs=0.02)
-        return OrganWrenches(0 * organs.position, belt_force=-pull * track)
+        return ContactBodyWrenches(0 * organs.position, belt_force=-pull * track)
 
     scenario = validate(
         {
@@ -450,10 +450,10 @@ def test_errors_of_an_interaction_keep_what_was_recorded():
 def test_multibody_errors():
     class Lost(Plate):
         def organs(self):
-            return OrganStates(("plate",), [[0, 0, 0]], [[0, 0, 0]])
+            return ContactBodyStates(("plate",), [[0, 0, 0]], [[0, 0, 0]])
 
     scenario = load_scenario("soil/plate", {"study": None, "control": []})
-    with pytest.raises(InputError, match="the soil carries 'Plate'.*did you mean 'plate'"):
+    with pytest.raises(InputError, match="the soil supports 'Plate'.*did you mean 'plate'"):
         Yard(scenario, multibody=Lost(1.0)).step()
 
 
@@ -490,7 +490,7 @@ def test_post_processing_stands_in_the_report(tmp_path):
     mean = float(out.data.slip_ratio.mean())
     assert out.post["mean slip"] == mean
     page = out.report.read_text(encoding="utf-8")
-    assert "Results of own functions" in page
+    assert "Results of custom functions" in page
     assert "<td>mean slip</td>" in page
     assert "Figure" in page and "own figure" in page
     assert (out.folder / "figures" / "post-own-figure.png").stat().st_size > 1000
@@ -502,7 +502,7 @@ def test_post_processing_stands_in_the_report(tmp_path):
 def test_wrong_use_is_said_before_the_run():
     with pytest.raises(InputError, match="post.slip: is a float; a function is needed"):
         marsyard.run("rt0448/test-1", post={"slip": 0.3})
-    with pytest.raises(InputError, match="modules of one's own need a single run"):
+    with pytest.raises(InputError, match="custom modules need a single run"):
         marsyard.run("soil/wheel", control=hold)
     smooth = rover().model_copy(
         update={"run": rover().run.model_copy(update={"integrator": "semi_implicit"})}
@@ -522,7 +522,9 @@ def test_angular_damping_alone_is_implicit(tmp_path):
         n = len(organs.name)
         damping = np.zeros((n, 7, 7))
         damping[:, 3:6, 3:6] = 1000.0 * np.eye(3)
-        return OrganWrenches(np.zeros((n, 3)), -1000.0 * organs.angular_velocity, damping=damping)
+        return ContactBodyWrenches(
+            np.zeros((n, 3)), -1000.0 * organs.angular_velocity, damping=damping
+        )
 
     sim = Simulation(
         validate(

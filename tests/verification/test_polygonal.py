@@ -342,7 +342,7 @@ def test_stick_slip_and_stick_again():
     for _ in range(100):
         last = contact.press(place, advance=h).force[0]
     assert last == pytest.approx(-0.4 * normal, rel=1e-9)
-    # turned round: unloads along the spring before it slips the other way
+    # reversed: unloads along the spring before it slips the other way
     back = [contact.press(place, velocity=-slow, advance=h).force[0] for _ in range(3)]
     assert np.diff(back) == pytest.approx([spring * 1e-6] * 2, rel=1e-6)
 

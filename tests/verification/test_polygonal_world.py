@@ -364,8 +364,8 @@ def test_runs_repeat_and_resume_bit_for_bit(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"faces": "lef", "against": "right"}, "is no shape of .*; did you mean 'left'"),
-        ({"faces": "left", "against": "left"}, "cannot move against each other"),
+        ({"faces": "lef", "against": "right"}, "is not a shape of .*; did you mean 'left'"),
+        ({"faces": "left", "against": "left"}, "cannot move relative to each other"),
         ({"faces": "left", "against": "right", "layer": {"stiffness": 0}}, "stiffness"),
         (
             {"faces": "left", "against": "right", "layer": {"materials": [
@@ -420,7 +420,7 @@ def test_a_missing_mesh_names_its_shape(tmp_path):
 
 
 def test_tracks_are_refused():
-    with pytest.raises(InputError, match="no belts"):
+    with pytest.raises(InputError, match="does not support belts"):
         Simulation(
             validate({
                 "robot": {"name": "tracked_rover"}, "interaction": law(), "run": {"duration": 1.0},

@@ -41,7 +41,7 @@ def world(folder, bodies, law, ground=(), gravity=G, **parts):
 
 
 def cable(**options):
-    """The law of the plug-in with these options."""
+    """The law name in the plug-in with these options."""
     given = dict(options)
 
     class Own(Cable):

@@ -400,10 +400,10 @@ def test_a_recorded_posture():
         (
             [{"turn": 1}],
             {"drive": {"mode": "ackermann"}},
-            "does not let this rover turn on the spot",
+            "does not allow a point turn",
         ),
         ([{"crab": 1}], {}, "drive.commands.0.length: is required and missing"),
-        ([{"crab": 1, "length": 1}], {"robot": "sojourner"}, "the wheels cannot all be turned to"),
+        ([{"crab": 1, "length": 1}], {"robot": "sojourner"}, "the wheels cannot all be steered to"),
         ([{"wait": -1}], {}, "drive.commands.0.wait: -1 s is negative"),
         ([{"wait": "3 m"}], {}, "drive.commands.0.wait: 'm' in '3 m' is a unit of length"),
         ([{"wait": "tlit > 3"}], {}, "drive.commands.0.wait: unknown name 'tlit'"),
@@ -418,7 +418,7 @@ def test_a_recorded_posture():
         (
             [{"wait": 1, "until": "slip > 0.5"}],
             {"drive": {"sense": {"by": "wheel_odometry"}}},
-            "drive.commands.0.until: wheel odometry sees no slip",
+            "drive.commands.0.until: wheel odometry does not observe slip",
         ),
         (
             [{"wait": 1}],
@@ -427,14 +427,14 @@ def test_a_recorded_posture():
         ),
         ([{"posture": "sit"}], {}, "drive.commands.0.posture: no posture is called 'sit'"),
         ([{"posture": {"RBogie_x": 0}}], {}, "posture.RBogie_x: this joint has no motor; no joint"),
-        ([{"posture": {"FLWheel_y": 0}}], {}, "wheels and steering are moved by other commands"),
+        ([{"posture": {"FLWheel_y": 0}}], {}, "wheels and steering belong to other commands"),
         (
             [{"posture": {"Frnt_x": 0}}],
             {"robot": "marsokhod_like"},
             "the robot has no joint 'Frnt_x'; did you mean 'Front_x'",
         ),
         ([{"posture": {"Front_x": 9}}], {"robot": "marsokhod_like"}, "beyond its stops, from"),
-        ([{"wait": 1, "speed": 1}], {}, "drive.commands.0.speed: does not belong to a wait"),
+        ([{"wait": 1, "speed": 1}], {}, "drive.commands.0.speed: is not a key of a wait"),
     ],
 )
 def test_wrong_commands(commands, parts, message):

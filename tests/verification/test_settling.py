@@ -1,4 +1,6 @@
-"""Placing robots on the ground before the start: it ends, says why not, and can be interrupted."""
+"""Placing robots placed on the ground before the start: it ends, says why not, and can be
+interrupted.
+"""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def test_stresses_node_by_node():
     assert np.allclose(field[:, F_ACROSS], -tau[:, 1], rtol=1e-8, atol=1e-8)
 
 
-# --- the limit of a fine grid: an integral over the wheel's surface that knows no grid
+# --- the limit of a fine grid: an integral over the wheel's surface that has no grid
 
 
 def plain_force(shape, tilt, ds, sink=0.02, heading=0.3):

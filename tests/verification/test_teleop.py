@@ -275,7 +275,7 @@ def test_an_abort_ends_a_chain():
 
 @pytest.mark.parametrize("adapt", [True, pytest.param(False, marks=pytest.mark.soak)])
 def test_the_soil_is_learned(adapt):
-    """Predictions half a metre ahead, on soil that shears three times as far as believed."""
+    """Predictions half a metre ahead, on soil that shears three times as far as assumed."""
     real = Vehicle(world(shear_modulus=0.03, shear_modulus_lateral=0.05))
     predictor = Predictor(world(), settings_for(link()), adapt=adapt)
     missed = _missed(real, predictor)

@@ -257,7 +257,7 @@ def test_no_room_for_rocks_is_said():
     spec = part(kind="rocks", coverage=0.4, elongation=3, smallest=1.0, largest=1.1,
                 area=[[0, 3], [0, 3]])  # fmt: skip
     crowded = spec.model_copy(update={"coverage": 40.0})
-    with pytest.raises(InputError, match="no room"):
+    with pytest.raises(InputError, match="no space"):
         rocks.rocks(crowded, np.random.default_rng(0))
 
 

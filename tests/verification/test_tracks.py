@@ -18,7 +18,7 @@ from marsyard.robot.belt import (
     outline,
     runs,
 )
-from marsyard.robot.organs import Track
+from marsyard.robot.contact_bodies import Track
 from marsyard.scenario import validate
 from marsyard.simulation import Simulation
 
@@ -221,7 +221,7 @@ def test_soft_contact_refuses_belts():
             "run": {"duration": 1.0, "integrator": "semi_implicit"},
         }
     )
-    with pytest.raises(InputError, match=r"tracked_rover: .* knows no belts"):
+    with pytest.raises(InputError, match=r"tracked_rover: .* does not support belts"):
         Simulation(scenario)
 
 

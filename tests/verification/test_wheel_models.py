@@ -373,7 +373,7 @@ def test_under_any_load_and_slip(name, slip, beta, load, **rest):
     )
     # the load is met
     assert got.load == pytest.approx([load, load], rel=1e-9)
-    # mirror images: pull, torque, sinkage the same, side force and its moments turned round
+    # mirror images: pull, torque, sinkage the same, side force and its moments reversed
     even, odd = [forces[0], forces[2], got.sinkage], forces[[1, 3, 4]]
     for values in even:
         assert values[0] == pytest.approx(values[1], rel=1e-9, abs=1e-9 * load)
@@ -471,7 +471,7 @@ def test_smooth_in_slip_and_slip_angle(name):
         (lambda: Wheel(-0.1, 0.1, Exit("height", 0.9)), "radius"),
         (lambda: Wheel(0.1, 0.1, Exit("height", 0.9), lug_height=0.2), "lug_height"),
         (lambda: model("ishigami").under_load(60.0, 1.2), "slip"),
-        (lambda: model("ishigami", soil=load_soil({"cohesion": 280})), "own soil has no k_c"),
+        (lambda: model("ishigami", soil=load_soil({"cohesion": 280})), "custom soil has no k_c"),
     ],
 )
 def test_wrong_input(make, words):

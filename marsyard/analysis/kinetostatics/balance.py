@@ -116,8 +116,8 @@ class Balance:
     def largest(self, direction: np.ndarray, wrench: np.ndarray | None = None) -> Push:
         """How far the platform can push along `direction`, a wrench [6] or a force [3] in R₀.
 
-        The reaction −s d acts on the platform, on top of `wrench`. NaN where there is no balance
-        even for s = 0 and none for any s; inf where nothing bounds it.
+        The reaction −s d acts on the platform, on top of `wrench`. NaN where there is no
+        equilibrium even for s = 0 and none for any s; inf where nothing bounds it.
         """
         d = _as_wrench(direction)
         p = self._problem
@@ -169,7 +169,7 @@ class Balance:
     def tilt(self, towards: np.ndarray) -> float:
         """Largest angle [rad] by which gravity may turn from its own towards a direction of R₀.
 
-        0 if there is no balance in the stance itself; at most 90°.
+        0 if there is no equilibrium in the stance itself; at most 90°.
         """
         g = self.stance.gravity
         size = float(np.linalg.norm(g))

@@ -62,7 +62,7 @@ class Moment:
         axle: number of the axle that climbs, 0 the front one; wheels: their names.
         height: of its centre above the floor [m]; progress: 0 to 1 along its climb.
         stance: the pose with its contacts.
-        demand: friction that it takes; inf if none is enough.
+        demand: friction that it takes; inf if no friction suffices.
         forces: those that take no more friction.
     """
 
@@ -237,7 +237,7 @@ class _Climber:
         if found is None:  # a chassis that stands only tilted
             found = self._find(None, 0.0, None)
         if found is None:
-            raise InputError(f"robot: {self.robot.name} finds no stand on level ground")
+            raise InputError(f"robot: {self.robot.name} has no equilibrium on level ground")
         self._u = found
 
     def _axles(self) -> list[np.ndarray]:

@@ -168,8 +168,8 @@ def _check_balance(analysis: Analysis) -> None:
     ]
     hint = f"; does it need brakes (--brake {passive[0]},…)?" if passive else ""
     raise InputError(
-        f"pose: {analysis.stance.robot.name} is not in balance with any friction, it tips or its "
-        f"joints give way{hint}"
+        f"pose: {analysis.stance.robot.name} "
+        f"is not in equilibrium with any friction: it tips or its joints move{hint}"
     )
 
 
@@ -188,11 +188,11 @@ def _check(asked: Asked) -> None:
         raise InputError("--sigma: not with --ground; angles are given, not found")
     for step in ("--step", "--largest-step"):
         others = ("--ground", "--contact", "--lifted", "--attitude")
-        _refuse(given, step, others, "the rover climbs from a floor")
+        _refuse(given, step, others, "the rover climbs from level ground")
     _refuse(given, "--ground", ("--attitude",), "the rover takes that of the ground")
-    _refuse(given, "--path", ("--at", "--heading"), "the path says where")
+    _refuse(given, "--path", ("--at", "--heading"), "the path defines the positions")
     alone = ("--path", "--at", "--heading", "--twist", "--view")
-    _refuse(given, "--map", alone, "it shows all places and headings")
+    _refuse(given, "--map", alone, "the map covers all positions and headings")
 
 
 def _check_numbers(asked: Asked) -> None:
@@ -313,8 +313,8 @@ def _stance(asked: Asked, robot: Robot, terrain: Any) -> Stance:
     if terrain is not None:
         (x, y), heading = asked.place, asked.heading
         if asked.path is not None:  # at its start
-            (x, y), way = asked.path[0], _first_leg(asked.path)
-            heading = math.atan2(way[1], way[0])
+            (x, y), leg = asked.path[0], _first_leg(asked.path)
+            heading = math.atan2(leg[1], leg[0])
         return stance_on(
             robot, terrain, float(x), float(y), heading,
             joints=asked.joints, gravity=asked.gravity, platform=asked.frame,
@@ -436,7 +436,7 @@ def numbers_of(text: str, count: int, option: str) -> tuple[float, ...]:
     except ValueError:
         values = ()
     if len(values) != count or not all(map(math.isfinite, values)):
-        raise InputError(f"{option}: '{text}' must be {count} finite numbers with commas between")
+        raise InputError(f"{option}: '{text}' must be {count} finite numbers separated by commas")
     return values
 
 
@@ -446,7 +446,7 @@ def path_of(text: str) -> np.ndarray | None:
         return None
     points = [numbers_of(p, 2, "--path") for p in text.split(";") if p.strip()]
     if len(points) < 2:
-        raise InputError(f"--path: '{text}' must have two points or more, e.g. 0,0;3,1")
+        raise InputError(f"--path: '{text}' must have at least two points, e.g. 0,0;3,1")
     return np.array(points)
 
 
@@ -474,5 +474,5 @@ def ranges_of(text: str) -> tuple[Range, ...]:
             raise InputError(f"{what}: must rise from low to high")
         out.append(Range(tuple(n.strip() for n in names.split("+")), *ends))
     if len(out) != 2:
-        raise InputError("--sigma: two angles are expected, with a comma between")
+        raise InputError("--sigma: two angles separated by a comma are expected")
     return tuple(out)

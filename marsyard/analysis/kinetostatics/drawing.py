@@ -220,7 +220,7 @@ class _Work:
         """Names and values."""
         mu = self.balance.friction
         same = np.ptp(mu) < 1e-12
-        demand = f"{self.demand:.3g}" if math.isfinite(self.demand) else "none is enough"
+        demand = f"{self.demand:.3g}" if math.isfinite(self.demand) else "no friction suffices"
         rows = [
             ("weight W", f"{draw.number(self.weight)} N"),
             ("friction μ", f"{mu[0]:g}" if same else f"{mu.min():g} to {mu.max():g}"),
@@ -259,17 +259,17 @@ def _pulls(balance: Balance) -> dict[str, tuple[np.ndarray, float]]:
     up = balance.stance.up
     out = {}
     for name, axis, sign in (("ahead", 0, 1), ("back", 0, -1), ("left", 1, 1)):
-        way = sign * np.eye(3)[axis]
-        way = way - (way @ up) * up
-        length = float(np.linalg.norm(way))
+        toward = sign * np.eye(3)[axis]
+        toward = toward - (toward @ up) * up
+        length = float(np.linalg.norm(toward))
         if length > 1e-6:
-            out[name] = (way / length, balance.largest(way / length).size)
+            out[name] = (toward / length, balance.largest(toward / length).size)
     return out
 
 
 def _force(size: float, weight: float) -> str:
     if math.isnan(size):
-        return "no balance"
+        return "no equilibrium"
     if math.isinf(size):
         return "without limit"
     return f"{draw.number(size)} N ({size / weight:.2f} W)"

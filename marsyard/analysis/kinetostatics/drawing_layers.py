@@ -224,10 +224,10 @@ def pull_layer(
     for name, (direction, force) in pulls.items():
         if not math.isfinite(force) or force <= 0:
             continue
-        way = stance.in_world(direction)
-        tip = stance.origin + way * force / per_metre
+        axis = stance.in_world(direction)
+        tip = stance.origin + axis * force / per_metre
         arrows.append(Arrow(stance.origin, tip, PULL, 0.015 * size))
-        labels.append(Label(f"{name} {number(force)} N", tip + 0.06 * size * way))
+        labels.append(Label(f"{name} {number(force)} N", tip + 0.06 * size * axis))
     return Layer(
         "largest pull", PULL, scale_words(per_metre, "N", size), arrows=tuple(arrows),
         labels=tuple(labels), behind=0.7,
@@ -240,15 +240,17 @@ def motion_layer(stance: Stance, twists: np.ndarray, words: Sequence[str], size:
     strokes: list[Strokes] = []
     for twist in twists:
         screw = describe(twist, "twist", size)
-        way = stance.in_world(screw.direction)
+        axis = stance.in_world(screw.direction)
         if screw.point is None:
             for sign in (-1.0, 1.0):
-                tip = stance.origin + sign * 0.75 * size * way
+                tip = stance.origin + sign * 0.75 * size * axis
                 arrows.append(Arrow(stance.origin, tip, MOTIONS, 0.012 * size))
             continue
         at = stance.to_world(screw.point)
-        strokes.append(Strokes(dashes(at - size * way, at + size * way, 0.05 * size), MOTIONS, 2.5))
-        arc = _arc(at + 0.8 * size * way, way, 0.14 * size)
+        strokes.append(
+            Strokes(dashes(at - size * axis, at + size * axis, 0.05 * size), MOTIONS, 2.5)
+        )
+        arc = _arc(at + 0.8 * size * axis, axis, 0.14 * size)
         strokes.append(Strokes(np.stack([arc[:-1], arc[1:]], axis=1), MOTIONS, 2.5))
         arrows.append(Arrow(arc[-2], arc[-1] + 2.0 * (arc[-1] - arc[-2]), MOTIONS, 0.012 * size))
     return Layer(
@@ -269,10 +271,10 @@ def frame_layer(stance: Stance, size: float) -> Layer:
     """The platform's frame x, y, z, and those of the contacts: normal, heading, left."""
     arrows, labels = [], []
     for k in range(3):
-        way = stance.rotation[:, k]
-        tip = stance.origin + 0.4 * size * way
+        axis = stance.rotation[:, k]
+        tip = stance.origin + 0.4 * size * axis
         arrows.append(Arrow(stance.origin, tip, AXES[k], 0.012 * size))
-        labels.append(Label("xyz"[k], tip + 0.05 * size * way))
+        labels.append(Label("xyz"[k], tip + 0.05 * size * axis))
     axes = stance.in_world(stance.axes)
     # of a contact the heading is drawn as x, left as y, the normal as z
     for point, frame in zip(stance.to_world(stance.points), axes, strict=True):

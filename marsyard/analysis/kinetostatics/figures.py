@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.analysis.kinetostatics.balance import Forces
-from marsyard.analysis.kinetostatics.polytope import AXES as WRENCH
-from marsyard.analysis.kinetostatics.polytope import Polytope
-from marsyard.analysis.kinetostatics.transmission import Ellipsoid
-from marsyard.analysis.kinetostatics.way_figures import (
+from marsyard.analysis.kinetostatics.path_figures import (
     BLUE,
     GREY,
     LIMIT,
@@ -23,6 +20,9 @@ from marsyard.analysis.kinetostatics.way_figures import (
     along_figure,
     climb_demand,
 )
+from marsyard.analysis.kinetostatics.polytope import AXES as WRENCH
+from marsyard.analysis.kinetostatics.polytope import Polytope
+from marsyard.analysis.kinetostatics.transmission import Ellipsoid
 from marsyard.drawing.colours import bar_ends, robust_limits, wheel_colour
 from marsyard.drawing.sheet import FONT, LEFT, SPAN, WIDTH, legend, plain, sheet
 from marsyard.errors import InputError
@@ -183,7 +183,7 @@ def projected_ellipse(ellipsoid: Ellipsoid, rows: Sequence[int], count: int = 18
 def _draw_cuts(ax: Axes, p: Polytope) -> None:
     """Mark the sides where the set goes on but was cut."""
     low, high = p.points.min(axis=0), p.points.max(axis=0)
-    label: str | None = "cut, it goes on"
+    label: str | None = "truncated"
     for axis in range(2):
         for side, at in enumerate((low[axis], high[axis])):
             if not p.cut[axis, side]:

@@ -45,12 +45,12 @@ def _folder(answer: Answer) -> Path:
 
 def _figures(answer: Answer) -> Iterator[tuple[str, Any]]:
     """Names and figures of all that was asked for."""
-    from marsyard.analysis.kinetostatics import figures, way_figures
+    from marsyard.analysis.kinetostatics import figures, path_figures
 
     if answer.analysis is not None:
         yield from _of_stance(answer)
     if answer.climb is not None and answer.climb.moments:
-        yield "climb", way_figures.climb_demand([answer.climb], answer.asked.friction)
+        yield "climb", path_figures.climb_demand([answer.climb], answer.asked.friction)
     if answer.sigma is not None:
         first, second = answer.asked.sigma
         rows, columns = answer.sigma.shape
@@ -60,7 +60,7 @@ def _figures(answer: Answer) -> Iterator[tuple[str, Any]]:
             answer.sigma, (_words(first), _words(second)),
         )  # fmt: skip
     if answer.run is not None:
-        yield "run", way_figures.along_figure(answer.run)
+        yield "run", path_figures.along_figure(answer.run)
     if answer.path is not None:
         from marsyard.analysis.traction_map.figures import draw_profile
 

@@ -40,6 +40,7 @@ from typing import Literal
 import numpy as np
 
 from marsyard.analysis.kinetostatics.contacts import Contacts, Lateral
+from marsyard.analysis.kinetostatics.screw_description import motion_in_words, wrench_in_words
 from marsyard.analysis.kinetostatics.screws import (
     rank,
     readable,
@@ -47,7 +48,6 @@ from marsyard.analysis.kinetostatics.screws import (
     span,
 )
 from marsyard.analysis.kinetostatics.velocity import VelocityModel, velocity_model
-from marsyard.analysis.kinetostatics.words import motion_in_words, wrench_in_words
 from marsyard.errors import InputError
 
 

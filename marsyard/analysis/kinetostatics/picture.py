@@ -16,7 +16,7 @@ from marsyard.files.replacing import replacing
 from marsyard.results.movie.camera import FIELD_OF_VIEW, View
 
 SIZE = (1280, 720)
-#: from ahead and the right, against the heading [rad]
+#: from the front and the right, against the heading [rad]
 AZIMUTH, ELEVATION = math.radians(138.0), math.radians(-17.0)
 _ROOM = 0.98  # of the ball around everything that must be in the picture
 

@@ -49,7 +49,7 @@ class Polytope:
 
     @property
     def empty(self) -> bool:
-        """Whether there is no balance at all."""
+        """Whether there is no equilibrium at all."""
         return len(self.points) == 0
 
 
@@ -84,8 +84,8 @@ def wrench_polytope(
         y = balance.support(full, columns, most * unit)
         return None if y is None else y[:count] / unit[:count]
 
-    ways = {1: _segment, 2: _ring, 3: _hull}
-    points, triangles, size = ways[count](furthest, tolerance)
+    builders = {1: _segment, 2: _ring, 3: _hull}
+    points, triangles, size = builders[count](furthest, tolerance)
     if len(points):
         cut = np.stack([points.min(axis=0) < -0.999 * most, points.max(axis=0) > 0.999 * most], 1)
     else:

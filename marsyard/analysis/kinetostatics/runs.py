@@ -83,7 +83,7 @@ def along_run(
         ("traction", table[:, 4], "N", "largest pull along the heading"),
         ("use", use, "1", "largest use of friction in the simulation"),
         ("height", ds["position_base"].sel(axis="z").values[numbers], "m", "height of the base"),
-        ("way", ds["position_base"].sel(axis="x").values[numbers], "m", "x of the base"),
+        ("x", ds["position_base"].sel(axis="x").values[numbers], "m", "x of the base"),
     )
     for name, values, unit, words in columns:
         out[name] = ("time", values, {"units": unit, "long_name": words})

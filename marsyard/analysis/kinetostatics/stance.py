@@ -304,7 +304,9 @@ def stance_of(
     contacts = []
     for p in points:
         if p.belt >= 0:
-            raise InputError(f"robot: {robot.name} stands on tracks; wheels and feet can be told")
+            raise InputError(
+                f"robot: {robot.name} stands on tracks; only wheels and feet are supported"
+            )
         if p.wheel >= 0:
             name, radius = wheels[p.wheel][0], wheels[p.wheel][1].radius
         else:
@@ -331,7 +333,9 @@ class _Pose:
         if not free.size:
             raise InputError(f"robot: {robot.name} has no free joint; a robot that moves is needed")
         if np.any(model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)):
-            raise InputError(f"robot: {robot.name} has ball joints; hinges and slides can be told")
+            raise InputError(
+                f"robot: {robot.name} has ball joints; only hinges and slides are supported"
+            )
         first = int(model.jnt_dofadr[free[0]])
         self._root = np.arange(first, first + 6)
         self.joints = [j for j in range(model.njnt) if int(model.jnt_type[j]) in _SCALAR]
@@ -415,7 +419,7 @@ class _Pose:
     ) -> Stance:
         """The stance with these contacts and gravity [m/s²] in the world."""
         if not contacts:
-            raise InputError(f"robot: {self.robot.name} touches the ground nowhere in this pose")
+            raise InputError(f"robot: {self.robot.name} does not touch the ground in this pose")
         model, R = self.model, self.R
         k = len(self.joints)
         points = np.array([R.T @ (c.point - self.p) for c in contacts])
@@ -489,8 +493,8 @@ class _Pose:
     def _between(self, body: int) -> np.ndarray:
         """Joints between the platform and a body, [k]."""
         up, down = self._above(self.body), self._above(body)
-        way = set(up) ^ set(down)
-        return np.array([int(self.model.jnt_bodyid[j]) in way for j in self.joints], dtype=bool)
+        chain = set(up) ^ set(down)
+        return np.array([int(self.model.jnt_bodyid[j]) in chain for j in self.joints], dtype=bool)
 
     def _above(self, body: int) -> list[int]:
         out = []

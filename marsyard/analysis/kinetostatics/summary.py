@@ -30,7 +30,7 @@ from marsyard.control.stability_margin import tip_over_angle
 from marsyard.errors import InputError
 
 #: ways to look and to tilt, in the platform's frame
-WAYS = {"ahead": (1.0, 0.0), "back": (-1.0, 0.0), "left": (0.0, 1.0), "right": (0.0, -1.0)}
+DIRECTIONS = {"ahead": (1.0, 0.0), "back": (-1.0, 0.0), "left": (0.0, 1.0), "right": (0.0, -1.0)}
 SLOPES = {"uphill": "back", "downhill": "ahead", "left side low": "left", "right side low": "right"}
 #: tolerance of ranks for poses that were searched for, and for exact ones
 FOUND, EXACT = 1e-3, 1e-9
@@ -82,16 +82,18 @@ class Analysis:
     @cached_property
     def pushes(self) -> dict[str, Push]:
         """Largest level pull at the platform's origin by way, with its forces."""
-        return {way: self.balance.largest(self._level(d)) for way, d in WAYS.items()}
+        return {
+            direction: self.balance.largest(self._level(d)) for direction, d in DIRECTIONS.items()
+        }
 
     @property
     def pulls(self) -> dict[str, float]:
         """Sizes of the largest level pulls [N]; NaN without balance."""
-        return {way: push.size for way, push in self.pushes.items()}
+        return {direction: push.size for direction, push in self.pushes.items()}
 
-    def limited_by(self, way: str) -> str:
+    def limited_by(self, direction: str) -> str:
         """What keeps a pull from being larger: wheels that slide, lift or have no more torque."""
-        forces = self.pushes[way].forces
+        forces = self.pushes[direction].forces
         if forces is None:
             return ""
         s = self.stance
@@ -118,7 +120,10 @@ class Analysis:
     @cached_property
     def slopes(self) -> dict[str, float]:
         """Largest tilt of the whole [rad]."""
-        return {name: self.balance.tilt(self._level(WAYS[way])) for name, way in SLOPES.items()}
+        return {
+            name: self.balance.tilt(self._level(DIRECTIONS[direction]))
+            for name, direction in SLOPES.items()
+        }
 
     @cached_property
     def margin(self) -> float:
@@ -134,7 +139,9 @@ class Analysis:
         level = d - (d @ up) * up
         size = float(np.linalg.norm(level))
         if size < 1e-6:
-            raise InputError("pose: the platform stands on end; no way ahead is level")
+            raise InputError(
+                "pose: the platform is vertical, so it has no horizontal forward direction"
+            )
         return level / size
 
     def as_dict(self) -> dict[str, Any]:
@@ -169,7 +176,7 @@ class Analysis:
                 "torques": {} if forces is None else forces.torque,
                 "stops": {} if forces is None else forces.stops,
                 "pulls": self.pulls, "slopes": self.slopes, "stability_margin": self.margin,
-                "pulls_limited_by": {way: self.limited_by(way) for way in WAYS},
+                "pulls_limited_by": {name: self.limited_by(name) for name in DIRECTIONS},
             }
         )  # fmt: skip
 

@@ -122,13 +122,13 @@ def _of_analysis(a: Analysis, twist: Sequence[float] | None) -> list[Any]:
     )
     out.append(_contacts(a, forces))
     if forces is None:
-        out.append("no balance: no friction holds the robot in this pose")
+        out.append("no equilibrium: no friction holds the robot in this pose")
     else:
         out.append(
             f"friction demand {demand:.4g} (the torques above share it best); "
             f"margin of stability {_deg(a.margin)}"
         )
-    out.append(_ways(a, weight))
+    out.append(_limits_table(a, weight))
     return out
 
 
@@ -141,12 +141,13 @@ def _motions(a: Analysis) -> Any:
     plain = all(min(v, 1 - v) < 1e-3 for row in shares.values() for v in row)
     words = [
         f"controllable: {len(m.controllable)}: {_list(m.controllable_words)}",
-        f"not controlled: {len(m.uncontrolled)}: {_list(m.uncontrolled_words)}",
+        f"uncontrolled: {len(m.uncontrolled)}: {_list(m.uncontrolled_words)}",
     ]
     if plain:
         return Group(*words, f"forbidden by the ground: {_list(m.forbidden_words)}")
     table = _table(
-        "share of plain motions in what can be", ("", "allowed", "controllable", "not controlled")
+        "share of elementary motions in the controllable subspace",
+        ("", "allowed", "controllable", "not controlled"),
     )
     for name, row in shares.items():
         table.add_row(name, *(f"{100 * v:.0f} %" for v in row))
@@ -209,16 +210,16 @@ def _contacts(a: Analysis, forces: Any) -> Table:
     return table
 
 
-def _ways(a: Analysis, weight: float) -> Table:
+def _limits_table(a: Analysis, weight: float) -> Table:
     bounded = bool(np.isfinite(a.balance.limits).any())
     table = _table(
-        f"limits, motors {'as told' if bounded else 'without limit'}",
+        f"limits, motors {'as given' if bounded else 'without limit'}",
         ("", "", "by weight", "limited by"),
     )
-    for way, size in a.pulls.items():
+    for direction, size in a.pulls.items():
         text = "none" if math.isnan(size) else f"{size:.4g} N"
         share = "" if math.isnan(size) else f"{size / weight:.3f}"
-        table.add_row(f"largest level pull {way}", text, share, a.limited_by(way))
+        table.add_row(f"largest horizontal pull {direction}", text, share, a.limited_by(direction))
     level = bool((a.stance.axes[:, 0] @ a.stance.up > 1 - 1e-9).all())
     # the ground's own slope is not counted
     slope = "largest slope" if level else "can be tilted further"
@@ -252,11 +253,14 @@ def _of_climb(c: Climb, friction: float) -> list[Any]:
 def _climb_words(c: Climb, friction: float) -> str:
     axle = "+".join(c.hardest.wheels)
     if not c.complete:
-        return "no pose leads further up: too high for the chassis"
+        return "no higher pose exists: the step is too high for the chassis"
     torque, wheel = max((largest_torque(m) for m in c.moments), key=lambda found: found[0])
     drives = f"; largest torque {torque:.3g} N·m, at {wheel}" if wheel else ""
     if c.demand <= friction:
-        return f"friction {friction:g} is enough; hardest for {axle}, {c.demand:.4g}{drives}"
+        return (
+            f"friction {friction:g} is sufficient; most demanding for {axle}, "
+            f"{c.demand:.4g}{drives}"
+        )
     return f"friction {friction:g} is not enough: {axle} needs {c.demand:.4g}{drives}"
 
 
@@ -284,11 +288,11 @@ def _of_run(found: Any) -> list[Any]:
         table.add_row(found[name].attrs["long_name"], *cells[0], *cells[1])
     words = (
         f"hardest at {float(worst['time']):.2f} s: friction demand {float(worst['demand']):.3f} of "
-        f"{found.attrs['friction']:g}, base at x {float(worst['way']):.2f} m, "
+        f"{found.attrs['friction']:g}, base at x {float(worst['direction']):.2f} m, "
         f"z {float(worst['height']):.2f} m"
     )
     if float(worst["demand"]) > found.attrs["friction"]:
-        words += "; more than there is: the pose cannot be held at rest"
+        words += "; more than available: the pose cannot be held at rest"
     return [table, words]
 
 

@@ -47,13 +47,13 @@ from marsyard.analysis.kinetostatics.contacts import (
     stance_length,
 )
 from marsyard.analysis.kinetostatics.limbs import Limb, limbs_of
+from marsyard.analysis.kinetostatics.screw_description import motion_in_words
 from marsyard.analysis.kinetostatics.screws import (
     TOLERANCE,
     null_space,
     readable,
     reciprocal_system,
 )
-from marsyard.analysis.kinetostatics.words import motion_in_words
 from marsyard.errors import InputError
 
 

@@ -34,8 +34,9 @@ def save_figures(found: xarray.Dataset, folder: Path | str) -> list[FigureFile]:
     drawn = [
         ("Verdicts", "verdicts", "Best and worst verdict over all headings.", draw_verdicts),
         ("Headings", "headings", "Verdict of each heading.", draw_headings),
-        ("Pull and tilt", "pull-and-tilt", "Least pull, greatest tilt, least tip-over angle and "
-         "greatest friction demand over all headings.", draw_numbers),
+        ("Pull and tilt", "pull-and-tilt", "Smallest pull, greatest tilt, smallest tip-over angle "
+                                           "and greatest friction demand over all headings."
+         "", draw_numbers),
     ]  # fmt: skip
     if found.sizes["x"] * found.sizes["y"] <= _MOST_ROSES:
         drawn.append(("Roses", "roses", "A sector per heading in every cell.", draw_roses))
@@ -107,7 +108,7 @@ def draw_roses(found: xarray.Dataset) -> Figure:
 def draw_numbers(found: xarray.Dataset) -> Figure:
     """The hardest number of each cell over its headings."""
     friction = found.attrs["friction"]
-    title = f"{found.attrs['title']}: hardest heading, friction {friction:g}"
+    title = f"{found.attrs['title']}: most demanding heading, friction {friction:g}"
     canvas, panels = _maps(found, title, 2, 2, bars=True)
     demand = found["friction_demand"].to_numpy()
     parts = (

@@ -81,10 +81,10 @@ _ABOUT = {
     "margin": ("rad", "tip-over angle: least angle of gravity to the support polygon's edges"),
     "traction": ("N", "largest pull at the base's origin along the heading"),
     "traction_ratio": ("1", "largest pull in weights of the rover"),
-    "friction_demand": ("1", "smallest friction that lets the rover stand"),
-    "wheel_load": ("N", "normal force of the wheels of a stand without friction"),
+    "friction_demand": ("1", "smallest friction with which the rover stands"),
+    "wheel_load": ("N", "normal forces of the wheels at rest without friction"),
     "contacts": ("1", "points where wheels touch the ground"),
-    "converged": ("1", "whether the search for the stand ended with a step below 1e-9"),
+    "converged": ("1", "whether the equilibrium search ended with a step below 1e-9"),
     "verdict": ("1", "verdict"),
 }
 
@@ -175,7 +175,7 @@ def path_profile(
     joints: Mapping[str, float] | None = None,
     threads: int | None = None,
 ) -> xarray.Dataset:
-    """Judge a rover along a way: a Dataset over `distance` [m].
+    """Evaluate a rover along a path: a Dataset over `distance` [m].
 
     path: poses [n, 3] of x, y [m] and heading [rad], as they are; or a path, or its points [n, 2],
     looked at every `step` [m] with the heading along it. The rest as in `traction_map`.
@@ -200,7 +200,7 @@ def path_profile(
         for name, values in found.items()
     }
     coords = {
-        "distance": ("distance", distance, {"units": "m", "long_name": "way from the start"}),
+        "distance": ("distance", distance, {"units": "m", "long_name": "distance from the start"}),
         "x": ("distance", poses[:, 0], {"units": "m", "long_name": "x, east"}),
         "y": ("distance", poses[:, 1], {"units": "m", "long_name": "y, north"}),
         "heading": ("distance", poses[:, 2], {"units": "rad", "long_name": "heading"}),
@@ -265,14 +265,14 @@ def _cells(low: float, high: float, spacing: float) -> np.ndarray:
 
 
 def _poses(path: Path | np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """Poses [n, 3] along a way and their distance from its start [m]."""
+    """Poses [n, 3] along a path and their distance from its start [m]."""
     from marsyard.control.path_following import Path
 
     if not isinstance(path, Path):
         given = np.asarray(path, dtype=float)
         if given.ndim == 2 and given.shape[1] == 3 and len(given) and np.isfinite(given).all():
-            way = np.linalg.norm(np.diff(given[:, :2], axis=0), axis=1)
-            return given, np.concatenate([[0.0], np.cumsum(way)])
+            steps = np.linalg.norm(np.diff(given[:, :2], axis=0), axis=1)
+            return given, np.concatenate([[0.0], np.cumsum(steps)])
         path = Path(given)
     distance = np.linspace(0, path.length, max(int(np.ceil(path.length / step)), 1) + 1)
     heading = [path.heading(float(s)) for s in distance]
@@ -298,7 +298,7 @@ def _grown(area: Bounds, reach: float, own: Bounds | None) -> Bounds:
     if xmax < x0 or xmin > x1 or ymax < y0 or ymin > y1:
         raise InputError(
             f"bounds: the ground reaches from x = {x0:g} to {x1:g} m and y = {y0:g} to {y1:g} m, "
-            "nothing of what was asked for lies there"
+            "the requested area is outside"
         )
     return max(grown[0], x0), min(grown[1], x1), max(grown[2], y0), min(grown[3], y1)
 
@@ -318,7 +318,7 @@ def _heights(terrain: Ground, area: Bounds, resolution: float) -> HeightGrid:
     x, y = (resolution * (a + np.arange(n)) for a, n in zip(first, (nx, ny), strict=True))
     height = np.array([terrain.height(x, np.full(nx, at)) for at in y])
     if not np.isfinite(height).all():
-        raise InputError("ground: has places without a height; fill them, or give other bounds")
+        raise InputError("ground: has points without a height; fill them, or give other bounds")
     return HeightGrid(
         np.ascontiguousarray(height, dtype=float), float(x[0]), float(y[0]),
         1.0 / resolution, 1.0 / resolution,

@@ -2,8 +2,8 @@
 
 Contacts are the low points of a stand whose gap is below 0.1 mm, or 0.5 mm where the search for the
 stand ended at a kink and leaves wheels that carry a little in the air. Contact i has
-a normal n_i into the wheel, t_i = axle × n_i along the way it rolls, s_i = n_i × t_i to its left,
-and carries
+a normal n_i into the wheel, t_i = axle × n_i along its rolling direction, s_i = n_i × t_i to its
+left, and carries
 
     f_i = N_i n_i + T_i t_i + S_i s_i,    ‖(T_i, S_i)‖ ≤ μ N_i
 

@@ -46,17 +46,17 @@ def dataset(problem: Problem, candidates: Sequence[Candidate]) -> xr.Dataset:
         rank[feasible] = ranks(objectives[feasible] * signs)
     variables: dict[str, Any] = _numbers(problem, candidates)
     variables["objective"] = (
-        ("candidate", "sought"), objectives, {"long_name": "what is sought"},
+        ("candidate", "sought"), objectives, {"long_name": "objective"},
     )  # fmt: skip
     if study.constraints:
         missed = np.array([s.violations for s in scores], dtype=float)
-        words = {"long_name": "by how much a limit is missed, by its size", "units": "1"}
+        words = {"long_name": "relative violation of a limit", "units": "1"}
         variables["violation"] = (("candidate", "limit"), missed, words)
     one = {
-        "feasible": (feasible.astype(np.int8), "keeps all limits"),
+        "feasible": (feasible.astype(np.int8), "satisfies all limits"),
         "rank": (rank, "Pareto rank, 1 is best, 0 not feasible"),
         "generation": (np.array([c.generation for c in candidates]), "generation"),
-        "completed": (np.array([s.complete for s in scores], np.int8), "all runs gave numbers"),
+        "completed": (np.array([s.complete for s in scores], np.int8), "all runs yielded numbers"),
         "unconverged": (
             np.array([sum(o.unconverged for o in c.outcomes.values()) for c in candidates]),
             "steps not converged",
@@ -66,7 +66,7 @@ def dataset(problem: Problem, candidates: Sequence[Candidate]) -> xr.Dataset:
     grown = {"long_name": "hypervolume", "units": "1"}
     variables["hypervolume"] = ("candidate", history(objectives * signs, feasible), grown)
     reasons = np.array([s.reason for s in scores], dtype=object)
-    variables["reason"] = ("candidate", reasons, {"long_name": "why it is not feasible"})
+    variables["reason"] = ("candidate", reasons, {"long_name": "reason for infeasibility"})
     about = {
         "title": study.title, "study": problem.name, "optimiser": study.optimiser.kind,
         "seed": study.seed, "variables": ",".join(v.name for v in problem.variables),

@@ -94,7 +94,7 @@ def _front(found: Optimized, a: int, b: int) -> Drawn:
     missed = ~feasible & (found.data["completed"].values == 1)
     look: dict[str, Any] = {"linewidths": 0, "alpha": 0.7}
     if missed.any():
-        ax.scatter(values[missed, a], values[missed, b], s=12, color=RED, label="misses a limit",
+        ax.scatter(values[missed, a], values[missed, b], s=12, color=RED, label="violates a limit",
                    marker="x", linewidths=0.9, alpha=0.6)  # fmt: skip
     generations = found.data["generation"].values
     dots = ax.scatter(values[feasible, a], values[feasible, b], s=16, c=generations[feasible],
@@ -108,9 +108,9 @@ def _front(found: Optimized, a: int, b: int) -> Drawn:
         ax.legend(frameon=False, fontsize=FONT - 1)
     names = [found.study.objectives[k].output for k in (a, b)]
     caption = (
-        "A dot is a candidate, darker ones came later; nobody is better in one objective than a "
-        "candidate of the front without being worse in another. Numbers are those of "
-        "best/, where there is room."
+        "Each dot is a candidate, later ones are darker. No candidate is better than one on the "
+        "front in one objective without being worse in another. Numbers refer to best/, where "
+        "space permits."
     )
     return f"{names[0]} and {names[1]}", caption, canvas
 
@@ -150,7 +150,7 @@ def _single(found: Optimized) -> Drawn:
     at = np.arange(len(values))
     if missed.any():
         ax.scatter(at[missed], values[missed], s=10, color=RED, marker="x", linewidths=0.9,
-                   alpha=0.6, label="misses a limit")  # fmt: skip
+                   alpha=0.6, label="violates a limit")  # fmt: skip
     ax.scatter(at[feasible], values[feasible], s=10, color=GREY, linewidths=0, label="candidate")
     if feasible.any():
         sign = found.study.objectives[0].sign
@@ -159,7 +159,7 @@ def _single(found: Optimized) -> Drawn:
     ax.set_xlabel("evaluation", fontsize=FONT)
     ax.set_ylabel(_goal(found, 0), fontsize=FONT)
     ax.legend(frameon=False, fontsize=FONT - 1)
-    return "The search", "Each candidate in the order in which it was asked for.", canvas
+    return "The search", "Each candidate in the order of its evaluation.", canvas
 
 
 def _against(found: Optimized) -> Drawn:
@@ -181,8 +181,8 @@ def _against(found: Optimized) -> Drawn:
             ax.set_xticks(range(len(words)), words)
     panels[0, 0].set_ylabel(_goal(found, 0), fontsize=FONT)
     name = found.study.objectives[0].output
-    caption = "A dot is a candidate; orange: the best; crosses: a limit is missed."
-    return f"{capital(name)} against what could change", caption, canvas
+    caption = "Each dot is a candidate; orange: the best; crosses: a limit is violated."
+    return f"{capital(name)} against the design variables", caption, canvas
 
 
 def _words(found: Optimized, variable: Variable) -> list[str]:
@@ -197,8 +197,8 @@ def _hypervolume(found: Optimized) -> Drawn:
     ax.set_ylabel("hypervolume", fontsize=FONT)
     ax.set_ylim(0, 1)
     caption = (
-        "Share of the box between the best and the worst values of all feasible candidates that "
-        "the front dominates. Where it no longer grows the search has settled."
+        "Hypervolume dominated by the front, as a share of the box between the best and worst "
+        "values of all feasible candidates. The search has converged where it stops growing."
     )
     return "Hypervolume over evaluations", caption, canvas
 
@@ -246,8 +246,7 @@ def _parallel(found: Optimized) -> Drawn:
     ax.set_ylim(-0.1, 1.1)
     ax.grid(False)
     caption = (
-        "A line per feasible candidate from its variables to its objectives, each axis from the "
-        "least to the largest value (by its logarithm where it was sought so); the Pareto front in "
-        "colour."
+        "One line per feasible candidate, from its variables to its objectives. Each axis covers "
+        "the range of values (logarithmic for log variables). Coloured: the Pareto front."
     )
     return "Parallel coordinates", caption, canvas

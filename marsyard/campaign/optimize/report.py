@@ -180,7 +180,7 @@ def best_words(found: Optimized, best: Mapping[int, list[Path]]) -> str:
     many = len(found.front)
     note = f"{many} candidates are on the front" if many > 1 else "One candidate is on the front"
     if len(found.front) > len(chosen):
-        note += f"; {len(chosen)} of them that lie far apart are shown"
+        note += f"; {len(chosen)} of them that are far apart are shown"
     files = ", ".join(p.name for k in chosen[:3] for p in best.get(k, [])[:1])
     note += f". Their scenarios are in best/ ({files}, …), ready for marsyard run."
     return joined(table(head, rows, 1), paragraph(note, "soft"))

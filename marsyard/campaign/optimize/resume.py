@@ -26,15 +26,15 @@ def header_of(problem: Problem) -> dict[str, Any]:
 
 
 def _optuna_version() -> str:
-    from marsyard.campaign.optimize.asking import need_optuna
+    from marsyard.campaign.optimize.sampler import need_optuna
 
     return str(need_optuna().__version__)
 
 
 def what_changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """What stands against going on with old runs, in words; empty if nothing does."""
+    """Reasons against going on with old runs, in words; empty if nothing does."""
     if old.get("format") != new["format"]:
-        return "they are no optimisation, or of another version of marsyard"
+        return "they are not an optimisation, or were written by another version of marsyard"
     before, now = dict(old["study"]), dict(new["study"])
     # more candidates are the same ones and then some
     before["optimiser"] = {**before["optimiser"], "evaluations": now["optimiser"]["evaluations"]}

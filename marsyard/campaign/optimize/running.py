@@ -21,15 +21,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marsyard.campaign.cluster import make_executor
-from marsyard.campaign.counting import Count, Watch, known
 from marsyard.campaign.files import read
 from marsyard.campaign.folder import earlier_journal, new_journal, room_for, write_study
 from marsyard.campaign.journal import Journal
-from marsyard.campaign.optimize.asking import Asker
 from marsyard.campaign.optimize.problem import Member, Problem, Values, make_problem
 from marsyard.campaign.optimize.resume import header_of, what_changed
+from marsyard.campaign.optimize.sampler import Asker
 from marsyard.campaign.optimize.scoring import Score, score
 from marsyard.campaign.optimize.study_file import OptimizeFile
+from marsyard.campaign.progress_tracker import Count, Watch, known
 from marsyard.cores import job_count
 from marsyard.executors import Executor
 from marsyard.single_run import Say

@@ -27,7 +27,7 @@ FAILED = 1e12
 @dataclass(frozen=True)
 class Score:
     """numbers: of outputs and ratios by name, one per replica (nan: none). objectives: in the
-    order of the study. violations: of its constraints. reason: why it is not feasible."""
+    order of the study. violations: of its constraints. reason: reason for infeasibility."""
 
     numbers: Mapping[str, tuple[float, ...]]
     objectives: tuple[float, ...]
@@ -41,7 +41,7 @@ class Score:
 
     @property
     def feasible(self) -> bool:
-        """Whether it has a score and keeps all limits."""
+        """Whether it has a score and satisfies all limits."""
         return self.complete and all(v <= 0 for v in self.violations)
 
 

@@ -47,17 +47,21 @@ class VariableFile(Part):
     """What an optimiser may change: a path of the scenario, or several, between two bounds."""
 
     path: Paths = Field(
-        (), description="of the scenario, or a list of paths that all take the same value; "
-        "default: the name of the variable"
+        (), description="path in the scenario, or a list of paths that all get the same value; "
+                        "default: the name of the variable"
     )  # fmt: skip
-    low: Value | None = Field(None, description="smallest value, a number or with a unit ('8 cm')")
+    low: Value | None = Field(
+        None, description="smallest value, as a number or with a unit ('8 cm')"
+    )
     high: Value | None = Field(None, description="largest value")
     choice: Annotated[tuple[Value, ...], Field(min_length=1)] | None = Field(
-        None, description="instead of bounds: words or numbers to choose from"
+        None, description="instead of bounds: texts or numbers to choose from"
     )
     integer: bool = Field(False, description="whole numbers only")
-    log: bool = Field(False, description="sought by its logarithm, for values over decades")
-    label: str = Field("", description="what it is called in figures")
+    log: bool = Field(
+        False, description="search on a logarithmic scale, for values over several decades"
+    )
+    label: str = Field("", description="label in figures")
 
     @model_validator(mode="after")
     def _complete(self) -> VariableFile:
@@ -69,17 +73,17 @@ class VariableFile(Part):
         if self.choice is not None and (self.integer or self.log):
             raise ValueError("'integer' and 'log' belong to bounds, not to 'choice'")
         if self.choice is not None and len(set(map(str, self.choice))) < len(self.choice):
-            raise ValueError("choice: a value stands twice; values must differ")
+            raise ValueError("choice: a value appears twice; values must differ")
         return self
 
 
 class Ratio(Part):
     """One output by another, of the same candidate: energy by distance."""
 
-    name: str = Field(description="what objectives, limits and tables call it")
-    of: str = Field(description="name of the output above the line")
-    by: str = Field(description="name of the output below it")
-    unit: str = Field("", description="what it is written with, e.g. J/m; numbers stay as they are")
+    name: str = Field(description="its name in objectives, limits and tables")
+    of: str = Field(description="numerator: name of an output")
+    by: str = Field(description="denominator: name of an output")
+    unit: str = Field("", description="unit shown with it, e.g. J/m; values are not converted")
 
 
 class Objective(Part):
@@ -87,7 +91,7 @@ class Objective(Part):
 
     minimise: str | None = Field(None, description="name of an output or ratio")
     maximise: str | None = Field(None, description="likewise; exactly one of the two")
-    over: Over = Field("mean", description="of several replicas: their mean, or the worst of them")
+    over: Over = Field("mean", description="over several replicas: mean or worst")
 
     @model_validator(mode="after")
     def _one(self) -> Objective:
@@ -109,7 +113,7 @@ class Objective(Part):
 class Constraint(Limit):
     """What an output or ratio must keep to for a candidate to be feasible."""
 
-    over: Over = Field("worst", description="of several replicas: their mean, or the worst of them")
+    over: Over = Field("worst", description="over several replicas: mean or worst")
 
 
 class Case(Part):
@@ -118,7 +122,7 @@ class Case(Part):
     scenario: str = Field(description="a scenario of the library, or its file")
     set: dict[str, Any] = Field({}, description="values changed in every run, as with --set")
     outputs: Annotated[tuple[Output, ...], Field(min_length=1)] = Field(
-        description="numbers taken from each run"
+        description="outputs of each run"
     )
 
 
@@ -127,14 +131,14 @@ class Optimiser(Part):
 
     kind: Literal["nsga2", "nsga3", "tpe", "random"] = Field(
         "nsga2",
-        description="nsga2, nsga3: genetic, for several objectives (nsga3 for four and more); tpe: "
-        "a statistical model, for few and costly runs; random: to compare with",
+        description="nsga2, nsga3: genetic, for several objectives (nsga3 for four or more); tpe: "
+        "a statistical model, for few, expensive runs; random: as a baseline",
     )
     population: Annotated[int, Field(ge=2, le=1_000)] = Field(
-        24, description="candidates that are asked for and run together"
+        24, description="candidates per generation, run together"
     )
     evaluations: Annotated[int, Field(ge=1, le=10_000)] = Field(
-        240, description="candidates in all; may be raised with --resume"
+        240, description="total number of candidates; may be increased with --resume"
     )
 
 
@@ -142,27 +146,31 @@ class OptimizeFile(Part):
     """A study of `marsyard optimize`."""
 
     title: str = Field("", description="one line")
-    description: str = Field("", description="what it is for")
+    description: str = Field("", description="purpose")
     scenario: str | None = Field(None, description="a scenario of the library, or its file")
     set: dict[str, Any] = Field({}, description="values changed in every run, as with --set")
-    outputs: tuple[Output, ...] = Field((), description="numbers taken from each run")
+    outputs: tuple[Output, ...] = Field((), description="outputs of each run")
     cases: dict[str, Case] = Field(
-        {}, description="instead of these three: several scenarios by name, all run"
+        {},
+        description="instead of scenario, set and outputs: several named scenarios, all of "
+        "which are run",
     )
     vary: Annotated[
         dict[str, Annotated[VariableFile, BeforeValidator(_bounds)]], Field(min_length=1)
-    ] = Field(description="what may change, by path or name: [low, high] or a mapping")
+    ] = Field(description="design variables by path or name: [low, high] or a mapping")
     start: tuple[dict[str, Value], ...] = Field(
-        (), description="candidates to begin with, values by name as in vary; what is left out is "
-        "drawn"
+        (), description="initial candidates, values by name as in vary; missing values are drawn "
+                        "at random"
     )  # fmt: skip
-    ratios: tuple[Ratio, ...] = Field((), description="outputs by one another: energy by distance")
+    ratios: tuple[Ratio, ...] = Field(
+        (), description="ratios of outputs, e.g. energy over distance"
+    )
     objectives: Annotated[tuple[Objective, ...], Field(min_length=1)] = Field(
         description="outputs to minimise or maximise"
     )
-    constraints: tuple[Constraint, ...] = Field((), description="what a candidate must keep to")
+    constraints: tuple[Constraint, ...] = Field((), description="constraints on candidates")
     replicas: Annotated[int, Field(ge=1, le=10_000)] = Field(
-        1, description="runs of each candidate with other seeds, the same ones for all candidates"
+        1, description="runs of each candidate with different seeds, the same for all candidates"
     )
     optimiser: Optimiser = Optimiser()
     time_limit: TimeLimit = None
@@ -172,7 +180,7 @@ class OptimizeFile(Part):
     def _complete(self) -> OptimizeFile:
         alone = [k for k in ("scenario", "outputs", "set") if getattr(self, k)]
         if self.cases and alone:
-            raise ValueError(f"'cases' have their own {alone[0]}; drop one of the two")
+            raise ValueError(f"'cases' have their own {alone[0]}; remove one of them")
         if not self.cases and (self.scenario is None or not self.outputs):
             lacking = "scenario" if self.scenario is None else "outputs"
             raise ValueError(f"'{lacking}' is missing; give scenario and outputs, or 'cases'")
@@ -202,7 +210,7 @@ class OptimizeFile(Part):
         sought = [o.output for o in self.objectives]
         for name in sought:
             if sought.count(name) > 1:
-                raise ValueError(f"objectives: '{name}' stands twice; drop one of the two")
+                raise ValueError(f"objectives: '{name}' appears twice; remove one of them")
 
     @property
     def all_cases(self) -> dict[str, Case]:

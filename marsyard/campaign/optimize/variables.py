@@ -98,7 +98,7 @@ def make_variables(
         if names.count(variable.name) > 1 or variable.name in taken:
             whole = re.sub(r"\W+", "_", variable.paths[0])
             if whole in taken:
-                raise InputError(f"vary.{variable.key}: an output is called like it; rename it")
+                raise InputError(f"vary.{variable.key}: an output has the same name; rename it")
             made[k] = replace(variable, name=whole, label=variable.paths[0])
     return made
 
@@ -131,7 +131,9 @@ def _unit(given: VariableFile, path: str, field: str) -> str:
             )
     for bound in (given.low, given.high):
         if units and not unit_of(bound) and bound != 0:
-            raise InputError(f"{field}: {bound} has no unit; add '{units[0]}' as beside it")
+            raise InputError(
+                f"{field}: {bound} has no unit; add '{units[0]}' as for the other bound"
+            )
     return units[0] if units else field_unit(path)
 
 

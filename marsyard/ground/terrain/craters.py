@@ -62,8 +62,9 @@ def population(spec: Any, random: np.random.Generator) -> tuple[np.ndarray, np.n
     (x0, x1), (y0, y1) = spec.area
     if spec.repeat and EJECTA[1] * spec.largest / 2 > min(x1 - x0, y1 - y0):
         raise InputError(
-            f"largest = {spec.largest:g} m: a repeated area must be at least twice as wide as its "
-            f"largest crater, here {2 * spec.largest:g} m"
+            f"largest = {spec.largest:g} m: "
+            f"a repeated area must be at least twice as wide as its largest crater, here "
+            f"{2 * spec.largest:g} m"
         )
     few = float(spec.density * spec.largest**-spec.exponent)
     many = float(spec.density * spec.smallest**-spec.exponent)
@@ -71,7 +72,7 @@ def population(spec: Any, random: np.random.Generator) -> tuple[np.ndarray, np.n
     if expected > MOST_CRATERS:
         raise InputError(
             f"smallest = {spec.smallest:g} m: gives about {expected:.3g} craters; at most "
-            f"{MOST_CRATERS} are allowed, so take larger ones, fewer or a smaller area"
+            f"{MOST_CRATERS} are allowed, so use larger ones, fewer of them or a smaller area"
         )
     count = random.poisson(expected)
     # inverse of the cumulative law, between the limits

@@ -71,9 +71,7 @@ def read_heights(spec: Any, folder: Path | None) -> Grid:
         grid = replace(grid, values=np.where(grid.values == spec.nodata, np.nan, grid.values))
     if spec.heights is not None:
         if raw.full is None:
-            raise InputError(
-                f"{path.name}: 'heights' is for pictures of whole numbers; use 'scale'"
-            )
+            raise InputError(f"{path.name}: 'heights' applies to integer pictures; use 'scale'")
         low, high = spec.heights
         return replace(grid, values=low + grid.values * ((high - low) / raw.full))
     factor = METRES[spec.unit or raw.unit or "m"] * spec.scale
@@ -174,11 +172,11 @@ def _clipped(spec: Any, extent: Bounds, step: tuple[float, float], name: str) ->
         f"{extent[3]:.10g}"
     )
     if not (part[0] < part[1] and part[2] < part[3]):
-        raise InputError(f"window: {covers}; the window lies outside")
+        raise InputError(f"window: {covers}; the window is outside of it")
     over = max(part[0] - x0, x1 - part[1]) > step[0] or max(part[2] - y0, y1 - part[3]) > step[1]
     if over and spec.origin in ("corner", "centre"):
         raise InputError(
-            f"window: {covers}; the window reaches beyond it, so that its {spec.origin} is not "
+            f"window: {covers}; the window extends beyond it, so its {spec.origin} is not "
             "that of the ground; give a smaller one, or 'origin' as a point"
         )
     return part
@@ -187,7 +185,7 @@ def _clipped(spec: Any, extent: Bounds, step: tuple[float, float], name: str) ->
 def _plain_grid(values: np.ndarray, spec: Any, name: str, full: float | None = None) -> Raw:
     """A grid without coordinates: lower left point at 0, 0, spacing as said."""
     if spec.spacing is None:
-        raise InputError(f"spacing: {name} does not say how far its points are apart; give it")
+        raise InputError(f"spacing: {name} does not define the spacing of its points; give it")
     if spec.first_row == "north":
         values = values[::-1]
     return Raw(Grid(values, 0.0, 0.0, spec.spacing, spec.spacing), full=full)
@@ -396,13 +394,13 @@ def _read_raster(data: Any, name: str, spec: Any, margin: int, heights: bool) ->
     a = data.transform
     if a.b or a.d:
         raise InputError(
-            f"{name}: its rows do not run east-west; warp it north up first (gdalwarp)"
+            f"{name}: its rows do not run east-west; warp it to north-up first (gdalwarp)"
         )
     plain = a.is_identity
     if plain and spec.window is not None:
-        raise InputError(f"window: {name} has no coordinates to cut it by")
+        raise InputError(f"window: {name} has no coordinates, so it cannot be cropped")
     if not plain and spec.spacing is not None:
-        raise InputError(f"spacing: {name} has one of its own, {abs(a.a):g}; leave it out")
+        raise InputError(f"spacing: {name} defines its own, {abs(a.a):g}; leave it out")
 
     # middles of the pixels: x of column i is x0 + i dx, y of row j likewise, dy < 0 when north up
     x0, dx, y0, dy = a.c + a.a / 2, a.a, a.f + a.e / 2, a.e

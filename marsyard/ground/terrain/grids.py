@@ -116,7 +116,8 @@ def _without_holes(grid: Grid, missing: np.ndarray, holes: str, name: str) -> np
         raise InputError(
             f"{name}: {missing.sum()} of {missing.size} points have no height, the first at "
             f"x = {grid.x0 + column * grid.dx:.6g}, y = {grid.y0 + row * grid.dy:.6g} m; choose "
-            "another window, or say 'holes: fill' to interpolate"
+            f"another window, or set 'holes: fill' to interpolate"
+            ""
         )
     return fill(grid.values, missing, grid.dx, grid.dy)
 

@@ -47,7 +47,7 @@ def metres_per_unit(crs: Any, window: Bounds, name: str) -> tuple[float, float]:
     change = np.abs(sizes / sizes[0] - 1).max()
     if lean > EVEN or change > EVEN:
         raise InputError(
-            f"{name}: is in a projection whose x and y are not at right angles here; {_ADVICE}"
+            f"{name}: is in a projection whose x and y are not perpendicular here; {_ADVICE}"
             if lean > EVEN
             else f"{name}: the scale of its projection changes by {100 * change:.2g} % in the "
             f"window; give a smaller 'window', or {_ADVICE}"
@@ -62,7 +62,8 @@ def metres_per_degree(radius: float, window: Bounds, name: str) -> tuple[float, 
     low, high = (np.radians(angle) for angle in window[2:])
     if not -np.pi / 2 <= low <= high <= np.pi / 2:
         raise InputError(
-            f"{name}: y from {window[2]:g} to {window[3]:g} are no latitudes; -90 to 90 degrees are"
+            f"{name}: y from {window[2]:g} to {window[3]:g} are not latitudes, which are from -90 "
+            f"to 90 degrees"
         )
     middle = np.cos((low + high) / 2)
     change = max(abs(np.cos(low) / middle - 1), abs(np.cos(high) / middle - 1))

@@ -64,7 +64,7 @@ def _check_holes(name: str, cells: Any, corners: np.ndarray, bounds: tuple) -> N
         first = np.flatnonzero(holes)[0]
         raise InputError(
             f"{name}: has no triangle over {100 * holes.mean():.2g} % of its rectangle, e.g. at "
-            f"x = {x.ravel()[first]:.4g}, y = {y.ravel()[first]:.4g} m; say 'outside' (a height)"
+            f"x = {x.ravel()[first]:.4g}, y = {y.ravel()[first]:.4g} m; give 'outside' (a height)"
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from marsyard import plugins
-from marsyard.errors import InputError, told
+from marsyard.errors import InputError, format_exception
 from marsyard.ground.terrain.layer import Layer
 
 
@@ -24,7 +24,7 @@ def plugin_layer(spec: Any, random: np.random.Generator) -> Layer:
         except InputError as error:
             raise InputError(f"{who}: {error}") from None
         except Exception as error:
-            raise InputError(f"{who}: {told(error)}") from error
+            raise InputError(f"{who}: {format_exception(error)}") from error
         if z.shape != x.shape:
             shapes = f"shape {z.shape} for points of shape {x.shape}"
             raise InputError(f"{who} gave heights of {shapes}; one for each point is needed")

@@ -92,7 +92,7 @@ def _diameters(spec: Any, area: float, random: np.random.Generator) -> np.ndarra
     if expected > MOST_ROCKS:
         raise InputError(
             f"smallest = {spec.smallest:g} m: gives about {expected:.3g} rocks; at most "
-            f"{MOST_ROCKS} are allowed, so take larger ones, fewer or a smaller area"
+            f"{MOST_ROCKS} are allowed, so use larger ones, fewer of them or a smaller area"
         )
     count = random.poisson(expected)
     return np.interp(random.random(count) * cumulative[-1], cumulative, edge)
@@ -125,7 +125,7 @@ def _place(
         stuck = stuck + 1 if done == placed else 0
         if stuck > ROUNDS:
             raise InputError(
-                f"no room for a rock of {2 * radius[placed]:.3g} m beside {placed} larger ones; "
+                f"no space for a rock of {2 * radius[placed]:.3g} m beside {placed} larger ones; "
                 "take a lower coverage or elongation, or a larger area"
             )
         placed = done

@@ -29,7 +29,7 @@ class Survey:
     Attributes:
         x, y: coordinates of columns and rows [m].
         z: heights [m], shape [row, column]; soil: index into `soils`, likewise.
-        spacing: of the grid [m].
+        spacing: grid spacing [m].
         soils: names; rocks: those of them that are rocks lying on the ground.
     """
 
@@ -134,6 +134,6 @@ def _rectangle(
     if not (part[0] < part[1] and part[2] < part[3]):
         raise InputError(
             f"centre: the terrain covers x from {bounds[0]:g} to {bounds[1]:g} and y from "
-            f"{bounds[2]:g} to {bounds[3]:g} m; what is asked for lies outside"
+            f"{bounds[2]:g} to {bounds[3]:g} m; the requested area is outside"
         )
     return part

@@ -129,9 +129,7 @@ def _bounds(spec: TerrainSpec, layers: Sequence[Layer]) -> Bounds | None:
     xmin, xmax, ymin, ymax = max(columns[0]), min(columns[1]), max(columns[2]), min(columns[3])
     if not (xmin < xmax and ymin < ymax):
         listed = "; ".join(f"x {a:g} to {b:g}, y {c:g} to {d:g} m" for a, b, c, d in given)
-        raise InputError(
-            f"bounds: those of the terrain and its layers have no part in common: {listed}"
-        )
+        raise InputError(f"bounds: those of the terrain and its layers do not overlap: {listed}")
     return xmin, xmax, ymin, ymax
 
 

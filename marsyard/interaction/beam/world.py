@@ -83,7 +83,7 @@ class Beams(Law):
         """What damping has taken: work that is not stored."""
         stored = self.stored(seen.coordinates)
         taken = -np.cumsum(seen.work.sum(axis=1)) - (stored - stored[:1])
-        text = "work taken by the damping of beams since the start"
+        text = "work dissipated by the damping of beams since the start"
         return {"energy_beams": Variable((), taken, "J", text)}
 
     def acted(self) -> list[tuple[str, float | str, str]]:
@@ -104,8 +104,8 @@ def build_law(place: Place) -> Beams | None:
     integrator = place.scenario.run.integrator
     if integrator not in about.OURS:
         raise InputError(
-            f"run.integrator: '{integrator}' is MuJoCo's and knows no beams, which "
-            f"{place.robot.name} has; use {about.OURS[0]}"
+            f"run.integrator: '{integrator}' "
+            f"is MuJoCo's and does not support the beams of {place.robot.name}; use {about.OURS[0]}"
         )
     return Beams(place.robot, place.model)
 
@@ -121,7 +121,7 @@ def _joints(model: mujoco.MjModel, beam: Beam, where: str) -> list[int]:
                      if name in (getattr(beam, f) or ()) or name == getattr(beam, f))  # fmt: skip
         if name not in names:
             raise InputError(
-                f"{where}.{field}: '{name}' is no joint of the model; {suggest(name, names)}"
+                f"{where}.{field}: '{name}' is not a joint of the model; {suggest(name, names)}"
             )
         j = names.index(name)
         wanted = slide if name in slides else hinge

@@ -20,16 +20,16 @@ class LooseCurve(Part):
 
     kind: Literal["loose"] = "loose"
     displacement: Above | None = Field(
-        None, description="K [m]; default: that of `soil`, or 1 mm, a thin layer of sand"
+        None,
+        description="shear displacement K [m]; default: that of `soil`, or 1 mm, a thin "
+        "layer of sand",
     )
-    soil: str | None = Field(
-        None, description="take K from the shear modulus of this soil of the library"
-    )
+    soil: str | None = Field(None, description="soil of the library whose shear modulus is K")
 
     @model_validator(mode="after")
     def _one_source(self) -> LooseCurve:
         if self.displacement is not None and self.soil is not None:
-            raise ValueError("a loose curve takes either 'displacement' or 'soil', not both")
+            raise ValueError("a loose curve has either 'displacement' or 'soil', not both")
         return self
 
 
@@ -37,9 +37,9 @@ class DenseCurve(Part):
     """F_t/F_n rises to a peak and falls to μ: dense sand."""
 
     kind: Literal["dense"]
-    displacement: Above = Field(0.002, description="displacement X of the peak [m]")
+    displacement: Above = Field(0.002, description="displacement X at the peak [m]")
     peak: Annotated[Number, Field(ge=1.01, le=10)] = Field(
-        1.3, description="the peak over what is left after a long way (μ)"
+        1.3, description="peak over residual friction (μ)"
     )
 
 
@@ -52,11 +52,11 @@ def table_mistake(points: Sequence[tuple[float, float]]) -> str:
         points = [(0.0, 0.0), *points]
     pairs = list(zip(points[:-1], points[1:], strict=True))
     if points[0][0] < 0.0 or any(b[0] <= a[0] for a, b in pairs):
-        return "displacements must begin at 0 or above and increase"
+        return "displacements must start at 0 or above and increase"
     if points[0][1] != 0.0 or len(points) < 2 or any(y < 0.0 for _, y in points):
         return "shares must be 0 at displacement 0 and nowhere negative"
     if all(b[1] <= a[1] for a, b in pairs):
-        return "the share of friction must rise somewhere"
+        return "the share of friction must increase somewhere"
     return ""
 
 
@@ -83,16 +83,16 @@ class CompliantContact(LawOptions):
     """Contact of elements of the robot's surface with hard ground (law compliant)."""
 
     stiffness: Annotated[SoilStiffness, Field(gt=0)] = Field(
-        1e8, description="k, normal stress per depth [Pa/m]; an assumed value of firm ground"
+        1e8, description="k, normal stress per depth [Pa/m]; the default is assumed for firm ground"
     )
     damping: Annotated[SoilDamping, Field(ge=0)] = Field(
         3e5, description="c, normal stress per speed into the ground [Pa·s/m]"
     )
     element_size: Annotated[Length, Field(gt=0)] = Field(
-        0.01, description="side of the elements that wheels, feet, … are divided in [m]"
+        0.01, description="side length of the elements into which wheels, feet, … are divided [m]"
     )
     curve: Curve = Field(
-        LooseCurve(), description="share of friction that a displacement mobilises"
+        LooseCurve(), description="friction curve: share of friction over displacement"
     )
 
     def resolved(self) -> Self:
@@ -119,6 +119,6 @@ OPTIONS = (
     Group(
         "compliant",
         CompliantContact,
-        "numbers of the law compliant; restitution has no part in it",
+        "parameters of the law compliant; it has no restitution",
     ),
 )

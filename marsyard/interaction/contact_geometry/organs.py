@@ -57,7 +57,7 @@ class _Part(NamedTuple):
 
 
 def organ_bodies(robot: Robot, model: mujoco.MjModel) -> np.ndarray:
-    """MuJoCo's bodies of feet, then tracks: the order of the organs in the loop."""
+    """MuJoCo's bodies of feet, then tracks: the order of the contact bodies in the loop."""
     names = [f.body for f in robot.feet.values()] + [t.body for t in robot.tracks.values()]
     return np.array([model.body(name).id for name in names], dtype=np.int64)
 

@@ -117,7 +117,7 @@ def solve_kernel(n, W, q, mu, r, u, work, tolerance, max_iterations, method):
     -------
     (status, iterations, residual, used) with status CONVERGED, NOT_CONVERGED (r is the best
     iterate) or NOT_FINITE (the input has NaN or infinity; r = 0), and the method that answered. Of
-    several islands the one with the most iterations counts.
+    several islands the one with the maximum iterations counts.
     """
     m = 3 * n
     # reject what is not finite; a bad warm start is only dropped

@@ -15,13 +15,13 @@ Friction:
     slip:    F_T = −μ_slip F_N v_T/|v_T|         until |v_T| < v_T0
 
 e = r − r₀ is the tangential displacement of the face from its anchor on the other body. A slipping
-face drags its anchor along so that c_T |e| = μ_slip F_N: F_T has the size of (2), points along the
-way it has slipped, and stays where it is when the face sticks again. Taken literally, (2) forgets
-r₀ on sticking and drops F_T to zero, and has no force at all where v_T = 0; a slipping body would
-never come to rest on a slope. As soon as the anchor has turned round (after some μ F_N/c_T,
-micrometres) both are the same. Whether a face sticks is decided by its spring; the damper gets what
-is left of μ_stick F_N, or a face that is caught would slip for its velocity. No force depends on a
-velocity while a face sticks at rest: what sticks does not creep.
+face drags its anchor along so that c_T |e| = μ_slip F_N: F_T has the size of (2), points in the
+direction in which it has slipped, and stays where it is when the face sticks again. Taken
+literally, (2) forgets r₀ on sticking and drops F_T to zero, and has no force at all where v_T = 0;
+a slipping body would never come to rest on a slope. As soon as the anchor has reversed (after some
+μ F_N/c_T, micrometres) both are the same. Whether a face sticks is decided by its spring; the
+damper gets what is left of μ_stick F_N, or a face that is caught would slip for its velocity. No
+force depends on a velocity while a face sticks at rest: what sticks does not creep.
 
 The part of a face that touches changes, and with it c_T = k_T A. Where A grows, the force is kept,
 e ← e A_before/A, as new area brings no shear with it; where it falls, e is kept. Both ways the

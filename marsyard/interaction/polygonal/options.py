@@ -26,11 +26,12 @@ class ContactLayer(Part):
 
     stiffness: Annotated[SoilStiffness, Field(gt=0)] | None = Field(
         None,
-        description="k, pressure per depth [Pa/m]; default: from `materials`, or 1e9, an assumed "
-        "value of a hard tread",
+        description="k, pressure per depth [Pa/m]; default: from `materials`, or 1e9 (assumed for "
+        "a hard tread)"
+        "",
     )
     materials: tuple[MaterialLayer, ...] = Field(
-        (), max_length=2, description="the layers of one or both bodies, from which k follows"
+        (), max_length=2, description="layers of one or both bodies, from which k is derived"
     )
     damping: Annotated[SoilDamping, Field(ge=0)] | None = Field(
         None, description="d, pressure per speed [Pa·s/m]; default: k times 1 ms, assumed"
@@ -39,29 +40,32 @@ class ContactLayer(Part):
         1e-5, description="s_d0, depth over which damping comes in [m]"
     )
     stiffness_tangential: Annotated[SoilStiffness, Field(gt=0)] | None = Field(
-        None, description="k_T [Pa/m]; default: of `materials`, or k/2"
+        None, description="k_T, tangential stiffness [Pa/m]; default: from `materials`, or k/2"
     )
     damping_tangential: Annotated[SoilDamping, Field(ge=0)] | None = Field(
-        None, description="[Pa·s/m]; default: k_T times 1 ms, assumed"
+        None, description="tangential damping [Pa·s/m]; default: k_T times 1 ms, assumed"
     )
     stick: Annotated[Number, Field(ge=0)] | None = Field(
-        None, description="μ_stick; default: as slip"
+        None, description="static friction μ_stick; default: as slip"
     )
     slip: Annotated[Number, Field(ge=0)] | None = Field(
-        None, description="μ_slip; default: interaction.friction, or that of the surface"
+        None,
+        description="kinetic friction μ_slip; default: interaction.friction, or that of the "
+        "surface",
     )
     slip_speed: Annotated[Speed, Field(gt=0)] = Field(
-        1e-4, description="v_T0: a slipping face slower than this sticks [m/s]"
+        1e-4, description="v_T0, speed below which a slipping face sticks [m/s]"
     )
 
     @model_validator(mode="after")
     def _one_source(self) -> ContactLayer:
         if self.stiffness is not None and self.materials:
-            raise ValueError("a layer takes either 'stiffness' or 'materials', not both")
+            raise ValueError("a layer has either 'stiffness' or 'materials', not both")
         if self.stick is not None and self.slip is not None and self.stick < self.slip:
             raise ValueError(
-                f"stick = {self.stick:g} must not be below slip = {self.slip:g}: what sticks holds "
-                "at least as much as what slips"
+                f"stick = {self.stick:g} must not be below slip = {self.slip:g}: static friction "
+                f"is at least kinetic friction"
+                ""
             )
         return self
 
@@ -69,8 +73,10 @@ class ContactLayer(Part):
 class ContactPair(Part):
     """Faces of one shape of the robot against another one."""
 
-    name: str | None = Field(None, description="default: faces-against")
-    faces: str = Field(description="shape whose faces carry: the finer one, or the concave one")
+    name: str | None = Field(None, description="name; default: faces-against")
+    faces: str = Field(
+        description="shape whose faces carry the load: the finer one, or the concave one"
+    )
     against: str = Field(description="shape they are tested against")
     layer: ContactLayer | None = Field(None, description="default: polygonal.layer")
     refine: Annotated[int, Field(ge=0, le=8)] | None = Field(None, description="see polygonal")
@@ -81,20 +87,23 @@ class PolygonalContact(LawOptions):
 
     layer: ContactLayer = ContactLayer()
     face_size: Above = Field(
-        0.01, description="longest side of the faces that bodies are divided in [m]"
+        0.01, description="greatest side length of the faces into which bodies are divided [m]"
     )
     refine: Annotated[int, Field(ge=0, le=8)] = Field(
-        4, description="how often a face on the border of the contact may be cut in four"
+        4, description="how often a face on the border of the contact may be divided into four"
     )
-    deepest: Above = Field(0.05, description="depth up to which faces inside a mesh are seen [m]")
+    deepest: Above = Field(
+        0.05, description="greatest depth at which faces inside a mesh are detected [m]"
+    )
     theta: Annotated[Number, Field(ge=0.5, le=1)] = Field(
         1.0,
-        description="when in a step the layers' forces are taken: 1, at its end: stable at any "
-        "stiffness, what the step does not resolve is damped; ½, in its middle: keeps the energy "
-        "of bounces, for steps that resolve the layer",
+        description="time in a step at which the layer forces are evaluated: 1, at its end: "
+        "stable at any stiffness, unresolved motion is damped; ½, at its middle: "
+        "conserves the energy of bounces, for steps that resolve the layer"
+        "",
     )
     pairs: tuple[ContactPair, ...] = Field(
-        (), description="shapes of the robot that meet each other, whatever the law of the ground"
+        (), description="contact pairs of the robot's own shapes, independent of the ground's law"
     )
 
     def acts_by(self) -> str:
@@ -106,7 +115,8 @@ OPTIONS = (
     Group(
         "polygonal",
         PolygonalContact,
-        "numbers of the law polygonal, and shapes of the robot that meet each other; restitution "
-        "has no part in it",
+        "parameters of the law polygonal, and contact pairs of the robot's own shapes; it has no "
+        "restitution"
+        "",
     ),
 )

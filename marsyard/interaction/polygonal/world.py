@@ -206,7 +206,8 @@ def build_law(place: Place) -> PolygonalLaw | None:
     if scenario.interaction.law == "polygonal":
         if robot.tracks and surfaces:
             raise InputError(
-                f"{robot.name}: polygonal contact knows no belts; use interaction.law nonsmooth or "
+                f"{robot.name}: polygonal contact does not support belts; use interaction.law "
+                f"nonsmooth or "
                 "compliant for robots with tracks"
             )
         on_ground = _with_ground(scenario, robot, model, surfaces)
@@ -447,7 +448,7 @@ def _between_shapes(scenario: Scenario, robot: Robot, model: mujoco.MjModel) -> 
             name = getattr(pair, field)
             if name not in robot.shapes:
                 raise InputError(
-                    f"{where}.{field}: '{name}' is no shape of {robot.name}; "
+                    f"{where}.{field}: '{name}' is not a shape of {robot.name}; "
                     f"{suggest(name, list(robot.shapes))}"
                 )
             shapes.append(robot.shapes[name])
@@ -458,13 +459,15 @@ def _between_shapes(scenario: Scenario, robot: Robot, model: mujoco.MjModel) -> 
         )
         if model.body_weldid[bodies[0]] == model.body_weldid[bodies[1]]:
             raise InputError(
-                f"{where}: '{pair.faces}' and '{pair.against}' sit on bodies that cannot move "
-                "against each other"
+                f"{where}: '{pair.faces}' and '{pair.against}' belong to bodies that cannot move "
+                f"relative to each other"
+                ""
             )
         if faces.revolution is not None and faces.revolution.profiles is not None:
             raise InputError(
-                f"{where}.faces: the profile of '{pair.faces}' changes; faces cannot, so put it "
-                "into 'against'"
+                f"{where}.faces: the profile of '{pair.faces}' changes, but faces must be "
+                f"constant; use it as 'against'"
+                ""
             )
         if pair.faces not in made:
             made[pair.faces] = _faces_of(model, robot, faces, pair.faces, options.face_size)
@@ -506,7 +509,7 @@ def _geom(model: mujoco.MjModel, robot: Robot, shape: Shape, name: str) -> int:
     if found < 0 or int(model.geom_bodyid[found]) != body:
         names = [model.geom(g).name for g in range(model.ngeom) if model.geom_bodyid[g] == body]
         raise InputError(
-            f"{robot.name}: shapes.{name}.geom: '{shape.geom}' is no geom of '{shape.body}'; "
+            f"{robot.name}: shapes.{name}.geom: '{shape.geom}' is not a geom of '{shape.body}'; "
             f"{suggest(shape.geom, [n for n in names if n])}"
         )
     return int(found)

@@ -114,7 +114,7 @@ def law_row(soil: Soil, width: float, modulus: float | None, options: ColumnOpti
     q0, q1 = strength(soil, width, options.gravity)
     if not q0 > 0:
         raise InputError(
-            f"soil {soil.name}: columns without cohesion carry nothing where gravity = "
+            f"soil {soil.name}: columns without cohesion carry no load where gravity = "
             f"{options.gravity:g} m/s²; give the soil a cohesion, or use interaction.soil.model scm"
         )
     ratio = tri.failure_ratio or FAILURE_RATIO
@@ -168,7 +168,7 @@ def _reference_strain(
         warnings.warn(
             f"soil {soil.name}: its pressure-sinkage law gives {pressure / 1e3:.3g} kPa at "
             f"{100 * z:g} cm, more than the bearing capacity of {limit / 1e3:.3g} kPa that follows "
-            "from its cohesion and friction angle: columns carry less than scm",
+            "from its cohesion and friction angle: columns carry less load than scm",
             stacklevel=2,
         )
     share = min(pressure / limit, 0.5 / ratio)

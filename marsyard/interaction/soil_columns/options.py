@@ -17,7 +17,7 @@ class Columns(LawOptions):
     `model: columns`."""
 
     influence: Annotated[Number, Field(gt=0)] = Field(
-        2.0, description="active height of a column under a body, in widths of the body"
+        2.0, description="active height of a column under a body, in body widths"
     )
     depth: Above | None = Field(
         None,
@@ -25,22 +25,24 @@ class Columns(LawOptions):
     )
     match_sinkage: Above = Field(
         0.01,
-        description="a soil without triaxial modulus gets the one that carries as much as its "
-        "pressure-sinkage law at this sinkage [m]",
+        description="sinkage at which a soil without triaxial modulus matches its "
+        "pressure-sinkage law [m]"
+        "",
     )
     viscosity: Annotated[Number, Field(gt=0)] = Field(
-        10.0, description="ν of ẍ = −ν ẋ + g sin α, flowing soil [1/s]; an assumed value"
+        10.0, description="ν of ẍ = −ν ẋ + g sin α for flowing soil [1/s]; assumed"
     )
     rest: Annotated[Number, Field(gt=0, le=1)] = Field(
         0.96,
-        description="flow ends at this part of the critical slope (as tangent); an assumed value",
+        description="share of the critical slope (as tangent) at which flow stops; assumed",
     )
     planar: bool = Field(
         False,
-        description="the planar model of the paper: rows of columns along x do not exchange matter",
+        description="planar model of the paper: rows of columns along x do not exchange soil",
     )
     gravity: Annotated[Gravity, Field(gt=0)] | None = Field(
-        None, description="g of the soil [m/s²]; default: the scenario's, to be given if that is 0"
+        None,
+        description="gravity of the soil [m/s²]; default: the scenario's; required if that is 0",
     )
 
 

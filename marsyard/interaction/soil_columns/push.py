@@ -64,7 +64,7 @@ def find_layers(grid, patch, planar, b):
 def pass_outwards(grid, patch, planar, b, borders):
     """Bring what the columns under body b press out to the border, as volumes offered there.
 
-    Columns that no way leads out from are left alone, with FAR as their layer.
+    Columns from which no path leads out are left alone, with FAR as their layer.
     """
     now = patch.side[b]
     count = patch.listed[now, b]

@@ -120,8 +120,9 @@ def soil_gravity(own: Columns, gravity: float) -> float:
     g = own.gravity or gravity
     if not g > 0:
         raise InputError(
-            "interaction.soil.columns.gravity: is required where the scenario's gravity is 0, for "
-            "columns carry and flow by their weight; e.g. 9.81"
+            "interaction.soil.columns.gravity: is required where the scenario's gravity is 0, "
+            "because columns carry load and flow by their weight"
+            "; e.g. 9.81"
         )
     return g
 

@@ -38,7 +38,7 @@ from marsyard.errors import InputError
 from marsyard.interaction.soil_contact.arrays import FORCE_N, PX, PY, PZ, RATE_N
 from marsyard.jit import F2, F3, I1, by_reference, kernel
 from marsyard.robot.belt import lower_run
-from marsyard.robot.organs import Track
+from marsyard.robot.contact_bodies import Track
 
 #: nodes along the lower run that there is room for
 MOST_NODES = 256

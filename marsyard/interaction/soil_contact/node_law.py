@@ -363,7 +363,7 @@ def _arrays(
         large = max(found, key=lambda b: b.reach)
         raise InputError(
             f"{large.name} is {2 * large.reach:.3g} m long or wide, too large for a spacing of "
-            f"{grid.spacing:g} m; is one of its sizes wrong?"
+            f"{grid.spacing:g} m; is one of its dimensions wrong?"
         )
     belts = make_belts(n)
     for b, body in enumerate(found):

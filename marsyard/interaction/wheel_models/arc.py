@@ -52,8 +52,8 @@ Forces on the wheel:
 Bulldozing by the wheel's side, R_b(d) on a blade of unit width and depth d: `side_wall`. The side
 reaches d(θ) = r (cos θ − cos θ₁) + z_s deep at x = r sin θ, so F_b = ∫ R_b(d) r cos θ dθ. (The
 weight "r − h cos θ" printed in (17) is not a length of the side; for small angles both are nearly
-r.) A blade needs some way to mobilise the soil: F_b is multiplied by 1 − e^(−|j_y(θ₂)|/K_y), which
-makes it vanish smoothly with the side slip.
+r.) A blade needs some distance to mobilise the soil: F_b is multiplied by 1 − e^(−|j_y(θ₂)|/K_y),
+which makes it vanish smoothly with the side slip.
 
 Quadrature: Gauss-Legendre with 8 points on each side of θ_m, after θ = θ₁ − (θ₁ − θ_m) u² in front
 and θ = θ₂ + (θ_m − θ₂) u² behind, because σ starts like a power N < 1 there. Relative error below

@@ -12,17 +12,17 @@ c the wheel's centre at the distance D from the plane,
 The heights are those of the soil before it was pressed: ruts do not tilt the plane.
 
 Slip in time. A slip ratio is not defined at rest, and jumps when a wheel starts. The soil under a
-wheel needs some way L to be sheared, half the length of the contact. Slip is therefore a state, as
-in transient tyre models (Pacejka 2006, section 7.2), with V the larger of |w| and |v_x|:
+wheel needs some distance L to be sheared, half the length of the contact. Slip is therefore a
+state, as in transient tyre models (Pacejka 2006, section 7.2), with V the larger of |w| and |v_x|:
 
     L κ̇ = (w − v_x) − V κ,   L λ̇ = v_y − max(V, |v_y|) λ,   L ḋ = v − |v| d
 
-κ and λ tend to the slip ratio and v_y/V over the way L, are bounded by 1, and stay when the wheel
-stands: it holds on a slope like a spring. d is the direction of travel, from −1 to 1, v the larger
-of w and v_x; while it turns, forces of forward and backward motion are blended. A wheel that leaves
-the ground forgets its slip. The three equations are integrated implicitly. The spring is damped by
-its own rate, F_x += (∂F_x/∂κ) T κ̇ with T = 2 ζ √(F_z L/(g ∂F_x/∂κ)), the same across: nothing in
-steady motion.
+κ and λ tend to the slip ratio and v_y/V over the distance L, are bounded by 1, and stay when the
+wheel stands: it holds on a slope like a spring. d is the direction of travel, from −1 to 1, v the
+larger of w and v_x; while it turns, forces of forward and backward motion are blended. A wheel that
+leaves the ground forgets its slip. The three equations are integrated implicitly. The spring is
+damped by its own rate, F_x += (∂F_x/∂κ) T κ̇ with T = 2 ζ √(F_z L/(g ∂F_x/∂κ)), the same across:
+nothing in steady motion.
 
 Normal force. F_z(z) of the model, predicted over the step with its slope k_z ≈ (n + ½) F_z/z, and
 with damping, c = 2 ζ √(k_z F_z/g); both and ∂F_x/∂κ, ∂F_y/∂λ go into the inertia matrix, as the
@@ -37,11 +37,11 @@ for a driven wheel, which is a = δ s/(1 − s) in steady motion (`interaction.t
 pressed to the depth z = Z − z_s.
 
 Ruts and multiple passes. Nodes that the rim's lowest point has passed are pressed down to what the
-wheel leaves, averaged over the way L: its sinkage less the elastic rebound σ/k_u, and less z_s, for
-all that it carries is laid down behind it. Where earlier wheels left the plastic sinkage z_p (mean
-over the window, which lies ahead of the axle in the direction of travel), the wheel meets the soil
-at the bottom of their rut, Z − z_p, and the stress under its lowest point is min(k_u z, k Zᴺ): it
-sinks less and meets less resistance. The soil of a rut lies beside it (`ruts`).
+wheel leaves, averaged over the distance L: its sinkage less the elastic rebound σ/k_u, and less
+z_s, for all that it carries is laid down behind it. Where earlier wheels left the plastic sinkage
+z_p (mean over the window, which lies ahead of the axle in the direction of travel), the wheel meets
+the soil at the bottom of their rut, Z − z_p, and the stress under its lowest point is min(k_u z, k
+Zᴺ): it sinks less and meets less resistance. The soil of a rut lies beside it (`ruts`).
 
 Forces are found from the states at the start of a step (`wheel_contact`); the states at its end,
 and the ruts, come into force when the step is done (`move_on`).
@@ -358,7 +358,7 @@ def wheel_contact(A, L, b, h, ahead_h):
     total[T_PLASTIC_WORK] = max(share * out[RESISTANCE] * abs(v_x), 0.0) * h
     total[T_SHEAR_WORK] = max(share * out[THRUST] * (w - v_x), 0.0) * h
     if option[RUT] > 0.0 and abs(state[DIRECTION]) > 0.5 and pressed > 0.0:
-        # as deep as the wheel on the mean over the way L: bounces do not become bumps
+        # as deep as the wheel on the mean over the distance L: bounces do not become bumps
         gone = per * abs(v_x)
         rut = z + sunk
         if L.unloading[place] > 0.0:

@@ -26,19 +26,21 @@ def read_text(text: str) -> Sequence:
     """The sequence of a text, or an InputError of one sentence."""
     # the time YAML takes grows with the square of the depth: a minute for a page of brackets
     if _depth(text) > DEEPEST:
-        raise InputError("sequence: its brackets are nested too deeply")
+        raise InputError("sequence: brackets are nested too deeply")
     try:
         # a few lines of references could stand for gigabytes
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
-            raise InputError("sequence: references (*name) are not taken here; write it out")
+            raise InputError(
+                "sequence: YAML references (*name) are not supported here; write the value out"
+            )
     except yaml.YAMLError:
         pass  # said by the next line, with its place
     except RecursionError:
-        raise InputError("sequence: its brackets are nested too deeply") from None
+        raise InputError("sequence: brackets are nested too deeply") from None
     try:
         sequence = make_sequence(read_yaml_text(text, "sequence"))
     except RecursionError:
-        raise InputError("sequence: its brackets are nested too deeply") from None
+        raise InputError("sequence: brackets are nested too deeply") from None
     if len(sequence.sequence) > MOST:
         raise InputError(f"sequence: {len(sequence.sequence)} commands are more than {MOST}")
     return sequence
@@ -147,9 +149,9 @@ def _place(at: tuple[float, float]) -> str:
 def _arc(arc: Any) -> str:
     """Length, and how it bends."""
     if arc.bend == 0.0:
-        return f"straight {arc.way:.4g} m"
+        return f"straight {arc.distance:.4g} m"
     side = "left" if arc.bend > 0 else "right"
-    return f"{arc.way:.4g} m, radius {abs(1 / arc.bend):.4g} m to the {side}"
+    return f"{arc.distance:.4g} m, radius {abs(1 / arc.bend):.4g} m to the {side}"
 
 
 def told(sequence: Sequence) -> list[dict[str, str]]:

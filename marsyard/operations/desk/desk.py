@@ -59,7 +59,7 @@ class _Aim:
 
 
 class Desk:
-    """A running desk at `host`:`port` (0 takes a free one); `stop` ends it, not the session.
+    """A running desk at `host`:`port` (0: any free port); `stop` ends it, not the session.
 
     validate: judges a sequence (see `judged.Validator`); without it sequences are only previewed.
     worlds: where sessions on edited ground come from; without it nothing is edited, without a
@@ -151,7 +151,7 @@ class Desk:
     def session(self) -> Session:
         """The session; InputError before there is one."""
         if self._session is None:
-            raise InputError("there is no session yet; choose Drive here")
+            raise InputError("no session is running yet; press Drive here")
         return self._session
 
     @property
@@ -159,7 +159,7 @@ class Desk:
         """What is shown of the session; InputError while the ground is edited."""
         scene = self._scene
         if scene is None:
-            raise InputError("the ground is being edited; choose Drive here or Back first")
+            raise InputError("the ground is being edited; press Drive here or Back first")
         return scene
 
     @property
@@ -328,12 +328,12 @@ class Desk:
             if message in (said.Stick(0.0, 0.0), said.Aim("")):
                 return  # nothing that it could not let go
             name = type(message).__name__.lower()
-            raise said.Refused("control", f"{name}: another page has the control; take it first")
+            raise said.Refused("control", f"{name}: another page has control; take control first")
         if self.editing.mode != "driving" and isinstance(message, said.DRIVING):
             if message in (said.Stick(0.0, 0.0), said.Aim(""), said.Forget()):
                 return
             name = type(message).__name__.lower()
-            raise InputError(f"{name}: the ground is edited; choose Drive here or Back first")
+            raise InputError(f"{name}: the ground is being edited; press Drive here or Back first")
         getattr(self, f"_do_{type(message).__name__.lower()}")(page, message)
 
     def _answer(self, page: Page, text: str, good: bool = True) -> None:
@@ -366,7 +366,7 @@ class Desk:
     def _release_late_stick(self) -> None:
         held = any(self._stick)
         if held and clock.monotonic() - self._stick_time > SILENCE:
-            _LOG.warning("the stick is released: its page says nothing")
+            _LOG.warning("joystick released: no messages from its page")
             self._release_stick()
 
     def _release_stick(self) -> None:
@@ -387,17 +387,17 @@ class Desk:
         self.pages.tell(None, "answer", good=False, text=f"Emergency stop {number} by {page.name}.")
 
     def _do_resume(self, page: Page, message: said.Resume) -> None:
-        self._answer(page, f"Resume {self.session.resume()} given.")
+        self._answer(page, f"Resume {self.session.resume()} sent.")
 
     def _do_flush(self, page: Page, message: said.Flush) -> None:
         number = self.session.flush(message.current)
-        what = "waiting orders and the one under way" if message.current else "waiting orders"
-        self._answer(page, f"Flush {number}: {what} are to be forgotten.")
+        what = "pending commands and the active one" if message.current else "waiting orders"
+        self._answer(page, f"Flush {number}: {what} will be discarded.")
 
     def _do_pause(self, page: Page, message: said.Pause) -> None:
         pause, go_on = (getattr(self.session, name, None) for name in ("pause", "go_on"))
         if pause is None or go_on is None:
-            raise InputError("pause: this session's clock cannot be stopped")
+            raise InputError("pause: the clock of this session cannot be paused")
         pause() if message.on else go_on()
 
     # --- editing
@@ -461,7 +461,7 @@ class Desk:
             return
         place = self.scene.ground.hit(event.ray_origin, event.ray_direction)
         if place is None:
-            self._answer(holder, "There is no ground where you clicked.", good=False)
+            self._answer(holder, "You did not click on the ground.", good=False)
             return
         aim.places = [place] if aim.at == "goal" else [*aim.places, place]
         labels = ["goal"] if aim.at == "goal" else [str(k + 1) for k in range(len(aim.places))]
@@ -497,7 +497,7 @@ class Desk:
     def _do_preview(self, page: Page, message: said.Preview) -> None:
         sequence = read_text(message.text)
         if self._previewing:
-            raise InputError("preview: one is under way")
+            raise InputError("preview: a preview is already running")
         self._previewing = True
         self._slow.submit(self._preview, page, sequence)
 
@@ -521,9 +521,11 @@ class Desk:
 
     def _do_validate(self, page: Page, message: said.Validate) -> None:
         if self._validate is None:
-            raise InputError("validate: this desk has no validation; use the preview")
+            raise InputError(
+                "validate: validation is not available in this session; use the preview"
+            )
         if self._job is not None:
-            raise InputError("validate: one is under way; cancel it first")
+            raise InputError("validate: a validation is already running; cancel it first")
         sequence = read_text(message.text)
         self._job = threading.Event()
         self._slow.submit(self._run_validation, page, sequence, self._job)
@@ -590,7 +592,7 @@ class Desk:
         if self._validate is None:
             return ""
         if self._judged is None or self._judged[0] != sequence_text(sequence):
-            return "This sequence is not validated."
+            return "This sequence has not been validated."
         verdict = self._judged[1]
         return f"The verdict is no-go: {verdict.words}" if verdict.verdict == "no-go" else ""
 

@@ -88,7 +88,7 @@ class Editing:
     def begin(self) -> None:
         """Edit what is believed; InputError if that cannot be now."""
         if self._worlds is None:
-            raise InputError("edit: this desk cannot begin sessions; use marsyard teleop")
+            raise InputError("edit: this desk cannot start sessions; use marsyard teleop")
         if self.mode != "driving":
             raise InputError(f"edit: the desk is {self.mode} already")
         desk = self._desk
@@ -97,7 +97,7 @@ class Editing:
             if why:
                 raise InputError(f"edit: {why}")
         if desk.validating:
-            raise InputError("edit: a validation is under way; cancel it first")
+            raise InputError("edit: a validation is running; cancel it first")
         environment = self._worlds.environment()
         desk.clear_stage()
         try:
@@ -125,9 +125,9 @@ class Editing:
         if self.mode != "editing" or self.editor is None:
             raise InputError(f"back: the desk is {self.mode}")
         if not self._desk.has_session:
-            raise InputError("back: there is no session yet; choose Drive here")
+            raise InputError("back: no session is running yet; press Drive here")
         if self.editor.environment.changed and not anyway:
-            return "What you edited is not saved and would be lost."
+            return "Your changes are not saved and would be lost."
         self._unmount()
         self._desk.set_stage()
         _LOG.info("editing ends; the session goes on")
@@ -165,11 +165,13 @@ class Editing:
             kept = session.close()
         except Exception as error:
             _LOG.exception("the session before could not be kept")
-            tell(None, "answer", good=False, text=f"The session before is not kept: {error}")
+            tell(
+                None, "answer", good=False, text=f"The previous session could not be saved: {error}"
+            )
             return
         if kept is not None:
             self.kept.append(kept)
-            tell(None, "answer", good=True, text=f"The session before is kept in {kept}.")
+            tell(None, "answer", good=True, text=f"The previous session is saved in {kept}.")
 
     def _run(self, work: Any, *given: Any) -> None:
         thread = threading.Thread(target=work, args=given, name="desk building", daemon=True)
@@ -191,17 +193,20 @@ def obstacle(shown: Shown, stick: tuple[float, float] = (0.0, 0.0)) -> str:
     if shown.remote in ("gone", "ended"):
         return ""
     if any(stick):
-        return "the stick is held; let it go first"
+        return "the joystick is active; release it first"
     for order in reversed(shown.orders):
         over = order.state == "acknowledged" and order.words.lower() in _AT_ONCE
         if order.state in OPEN and not over:
-            return f"order {order.id} ({order.words}) is {order.state}; wait for its end or flush"
+            return (
+                f"order {order.id} ({order.words}) is {order.state}; wait until it ends, or "
+                "flush the queue"
+            )
     speed = abs(shown.numbers.get("speed", 0.0))
     if speed > STANDS:
-        return f"the rover drives at {100 * speed:.1f} cm/s; wait until it stands"
+        return f"the rover drives at {100 * speed:.1f} cm/s; wait until it stops"
     if shown.delayed is not None and shown.predicted is not None:
         if float(np.linalg.norm(shown.predicted[:2] - shown.delayed[:2])) > AHEAD:
-            return "the rover is predicted to move; wait until it stands"
+            return "the rover is predicted to be moving; wait until it stops"
     return ""
 
 

@@ -70,11 +70,11 @@ class Stop(_Said, frozen=True):
 
 
 class Resume(_Said, frozen=True):
-    """Take orders again."""
+    """Accept commands again."""
 
 
 class Flush(_Said, frozen=True):
-    """Forget orders that wait; `current`: also the one under way."""
+    """Discard pending commands; `current`: also the one under way."""
 
     current: bool = False
 

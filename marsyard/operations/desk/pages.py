@@ -170,12 +170,14 @@ class Pages:
             page.spend()
             said = read(data)
             if isinstance(said, Check | Edit) and page.texts >= MOST_TEXTS:
-                raise Refused("rate", f"message: {MOST_TEXTS} texts wait to be read")
+                raise Refused(
+                    "rate", f"message: {MOST_TEXTS} messages are already waiting to be read"
+                )
         except Refused as error:
             self.refuse(page, error.cause, str(error))
             if page.refused >= MOST_REFUSED:
-                _LOG.warning("%s: closed after %d refusals", page.name, page.refused)
-                await page.connection.close(1008, "too many messages that cannot be used")
+                _LOG.warning("%s: closed after %d rejected messages", page.name, page.refused)
+                await page.connection.close(1008, "too many invalid messages")
             return
         self._put(page, said)
 
@@ -222,7 +224,7 @@ class Pages:
         """Talk to a page until it is gone."""
         self._loop = asyncio.get_running_loop()
         if unquote(request.path.partition("?")[0]) != "/ws":
-            await connection.close(1008, "there is no such websocket")
+            await connection.close(1008, "no such websocket")
             return
         if len(self._pages) >= MOST_PAGES:
             await connection.close(1013, "too many pages are open")

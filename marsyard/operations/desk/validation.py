@@ -53,7 +53,7 @@ def judged(found: Validation) -> Judged:
     """A validation as the desk shows it."""
     words = found.judgement.why
     if found.stopped:
-        words += f" Stopped: judged by {found.judgement.runs} runs."
+        words += f" Stopped: evaluated on {found.judgement.runs} runs."
     commands = tuple(CommandJudged(c.verdict, _why(c)) for c in found.judgement.commands)
     return Judged(found.verdict, words, commands, found.report)
 
@@ -61,5 +61,5 @@ def judged(found: Validation) -> Judged:
 def _why(command: CommandFinding) -> str:
     """How often a command broke a limit, and which one is nearest."""
     if command.any.chance is None:
-        return "no run came so far"
-    return f"{command.deciding} decides; broken in {command.any.chance.words}"
+        return "no run got this far"
+    return f"{command.deciding} decides; violated in {command.any.chance.words}"

@@ -107,7 +107,7 @@ def check(environment: Environment, full: bool = True) -> list[str]:
         try:
             _build(environment.scenario, full)
         except InputError as error:
-            found.append(f"It cannot run: {error}")
+            found.append(f"The scenario cannot run: {error}")
     found += [f"{warning.message}" for warning in said if warning.category is UserWarning]
     found += _start(environment)
     found += _too_far(environment)
@@ -150,13 +150,16 @@ def _start(environment: Environment) -> list[str]:
     except InputError:
         return []  # the robot cannot be read; said already
     if rock is not None:
-        found.append(f"The start is in a rock at ({rock[0]:.2f}, {rock[1]:.2f}) m: move one.")
+        found.append(
+            f"The start position is inside a rock at ({rock[0]:.2f}, {rock[1]:.2f}) m; "
+            f"move one of them."
+        )
     step = 0.3
     dx = environment.relief.height(x + step, y) - environment.relief.height(x - step, y)
     dy = environment.relief.height(x, y + step) - environment.relief.height(x, y - step)
     slope = math.atan(float(np.hypot(dx, dy)) / (2 * step))
     if slope > STEEP:
-        found.append(f"The ground at the start rises by {math.degrees(slope):.0f}°.")
+        found.append(f"The ground at the start is inclined by {math.degrees(slope):.0f}°.")
     goal = environment.goal
     for rock in rocks_of(environment) if goal else ():
         if goal and math.hypot(rock[0] - goal[0], rock[1] - goal[1]) < max(rock[2], rock[3]) / 2:

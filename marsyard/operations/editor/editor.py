@@ -103,7 +103,7 @@ class Editor:
         """One thing at a time; what the user did wrong is said above the controls."""
         with self._lock:
             if self.panel is None:
-                raise InputError("editor: it is not started")
+                raise InputError("editor: it has not been started")
             try:
                 yield self.panel
             except (InputError, OSError) as error:
@@ -123,14 +123,14 @@ class Editor:
         with self._lock:
             if self.panel is not None:
                 what = self.environment.undo()
-                self._shown(f"Undone: {what}." if what else "There is nothing to undo.")
+                self._shown(f"Undid: {what}." if what else "There is nothing to undo.")
 
     def redo(self) -> None:
         """Do an edit again."""
         with self._lock:
             if self.panel is not None:
                 what = self.environment.redo()
-                self._shown(f"Done again: {what}." if what else "There is nothing to do again.")
+                self._shown(f"Redid: {what}." if what else "There is nothing to redo.")
 
     def use(self, x: float, y: float) -> Item | None:
         """Use the chosen tool at a place [m]; the item it made."""
@@ -229,7 +229,7 @@ class Editor:
             if panel.rover.value == self.environment.scenario.robot.name:
                 return  # set by the program
             dropped = self.environment.choose_robot(panel.rover.value)
-            gone = f" Dropped, as it was about the former one: {', '.join(dropped)}."
+            gone = f" Removed settings of the previous one: {', '.join(dropped)}."
             self._shown(f"Rover: {panel.rover.value}.{gone if dropped else ''}")
 
     def choose_soil(self) -> None:
@@ -272,7 +272,7 @@ class Editor:
         with self._doing() as panel:
             panel.say("Checking …")
             found = check(self.environment)
-            panel.say(" ".join(found) if found else "It can run.", wrong=bool(found))
+            panel.say(" ".join(found) if found else "The scenario can run.", wrong=bool(found))
 
     # --- items, ring, camera
 
@@ -321,7 +321,7 @@ class Editor:
                 self._select(panel, origin, direction, hit)
                 return
             if hit is None:
-                panel.say("The click did not meet the ground.")
+                panel.say("The click did not hit the ground.")
                 return
             if panel.moving.value:
                 item = self._chosen(panel)
@@ -334,18 +334,18 @@ class Editor:
     def _select(self, panel: Panel, origin: Any, direction: Any, hit: Any) -> None:
         key = self._rock_hit(origin, direction, hit) or self._item_at(hit)
         if key is None:
-            panel.say("There is nothing here.")
+            panel.say("There is no item here.")
             return
         item = find(self.environment.items, key)
         panel.refresh(key)
-        panel.say(f"Chosen: {item}.")
+        panel.say(f"Selected: {item}.")
         if self.scene is not None and item.place is not None:
             self.scene.ring(self.environment.relief, item.place, item.radius or 0.3)
 
     def _rock_hit(self, origin: Any, direction: Any, hit: Any) -> str | None:
         """The first rock, taken as a ball, that a ray meets before the ground."""
-        start, way = np.asarray(origin, float), np.asarray(direction, float)
-        way = way / np.linalg.norm(way)
+        start, ray = np.asarray(origin, float), np.asarray(direction, float)
+        ray = ray / np.linalg.norm(ray)
         ground = math.inf if hit is None else float(np.linalg.norm(np.asarray(hit) - start))
         best, nearest = None, math.inf
         for key, row in rocks_with_keys(self.environment):
@@ -353,7 +353,7 @@ class Editor:
             z = float(self.environment.relief.height(x, y)) + (0.5 - buried) * height
             away = np.array([x, y, z]) - start
             radius = (length + width + height) / 6
-            along = float(away @ way)
+            along = float(away @ ray)
             if along < min(nearest, ground + radius):
                 if float(away @ away) - along**2 < radius**2:
                     best, nearest = key, along
@@ -380,7 +380,7 @@ class Editor:
         with self._doing() as panel:
             if panel.tool.value != "paint soil" or self.scene is None:
                 if event.phase == "end":
-                    panel.say("Dragging with shift paints: choose the tool 'paint soil'.")
+                    panel.say("To paint by dragging with shift, choose the tool 'paint soil'.")
                 return
             if event.phase == "start":
                 self._stroke = []

@@ -378,7 +378,7 @@ class Environment:
             part = _at(data, item.path)
             field = next((f for f in ("place", "centre", "points") if f in part), None)
             if field is None or item.place is None:
-                raise InputError(f"{item.kind}: is not at one place and cannot be moved")
+                raise InputError(f"{item.kind}: has no single position and cannot be moved")
             if field == "points":
                 dx, dy = x - item.place[0], y - item.place[1]
                 part[field] = [[metres(_si(a) + dx), metres(_si(b) + dy)] for a, b in part[field]]
@@ -401,7 +401,7 @@ class Environment:
         def take_apart(data: Data) -> int:
             return kinds.take_apart(data, item, scenario, terrain)
 
-        return int(self._edit(f"take apart {item.kind}", take_apart))
+        return int(self._edit(f"split {item.kind}", take_apart))
 
     # --- undo
 
@@ -449,7 +449,7 @@ class Environment:
         again = read_yaml_text(text, target.name)
         resolve_files(again, target.parent)
         if validate(again, target.name) != self._scenario:
-            raise RuntimeError("the text of the scenario does not say what was edited")
+            raise RuntimeError("the edited values could not be written to the scenario's text")
         write(text, target)
         self.saved_as, self._saved = target, self._data
         return target
@@ -534,7 +534,7 @@ class Environment:
 
     def _within(self, what: str, x: float, y: float) -> None:
         if not (math.isfinite(x) and math.isfinite(y)):
-            raise InputError(f"{what}: its place must be two finite numbers")
+            raise InputError(f"{what}: its position must be two finite numbers")
         bounds = self._relief.bounds
         if bounds is None:
             return
@@ -582,7 +582,7 @@ def _terrain_of(data: Data) -> tuple[int, Data]:
         if ground.get("kind") == "terrain":
             return k, ground["terrain"]
     raise InputError(
-        "ground: this scenario has hard ground only; make or load a terrain first (new ground)"
+        "ground: this scenario has only hard ground; create or load a terrain first (New ground)"
     )
 
 

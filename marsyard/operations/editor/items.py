@@ -16,7 +16,7 @@ from marsyard.scenario import Scenario
 #: what kinds of layers are called
 LAYERS = {
     "plane": "slope", "step": "step", "bump": "mound", "sine": "waves", "fractal": "rough ground",
-    "crater": "crater", "craters": "field of craters", "rocks": "rocks in the height grid",
+    "crater": "crater", "craters": "field of craters", "rocks": "rocks in the height field",
     "file": "elevation map", "array": "heights", "mesh": "mesh",
 }  # fmt: skip
 #: kinds that can be taken apart into single items

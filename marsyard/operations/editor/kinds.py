@@ -247,15 +247,17 @@ def check_rocks(scenario: Scenario, terrain: Terrain | None) -> None:
                 raise InputError(f"ground.{ground.name}: {error}") from None
             if not len(place):
                 raise InputError(
-                    f"ground.{ground.name}: field: no rock came out; take a larger area, a higher "
-                    "coverage or smaller rocks"
+                    f"ground.{ground.name}: field: it contains no rocks; use a larger area, a "
+                    f"higher coverage or smaller rocks"
                 )
 
 
 def take_apart(data: Data, item: Item, scenario: Scenario, terrain: Terrain | None) -> int:
     """Put single rocks or craters in the place of a field; how many."""
     if item.kind not in FIELDS:
-        raise InputError(f"{item.kind}: only fields of rocks and of craters can be taken apart")
+        raise InputError(
+            f"{item.kind}: only fields of rocks and of craters can be split into single items"
+        )
     if item.kind == FIELDS[0]:
         return _single_rocks(data, int(item.path[1]), scenario, terrain)
     return _single_craters(data, item, scenario)
@@ -293,7 +295,7 @@ def _single_craters(data: Data, item: Item, scenario: Scenario) -> int:
     spec: Any = scenario.ground[number].terrain  # type: ignore[union-attr]
     layer = spec.layers[index]
     if layer.repeat:
-        raise InputError("field of craters: it repeats without end and cannot be taken apart")
+        raise InputError("field of craters: it repeats without end and cannot be split")
     centre, numbers = population(layer, layer_generator(spec.seed, index, layer.seed))
     _few(len(centre))
     layers = data["ground"][number]["terrain"]["layers"]
@@ -312,4 +314,6 @@ def _single_craters(data: Data, item: Item, scenario: Scenario) -> int:
 
 def _few(count: int) -> None:
     if count > MOST_SINGLE:
-        raise InputError(f"take apart: {count} single items are too many; at most {MOST_SINGLE}")
+        raise InputError(
+            f"split: {count} single items are too many; at most {MOST_SINGLE} are allowed"
+        )

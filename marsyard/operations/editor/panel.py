@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 NOTHING = "nothing"
 TOOLS = ("select", "rock", "crater", "mound", "soft patch", "paint soil", "start", "goal")
 HINTS = {
-    "select": "click on a rock, crater or patch to choose it",
-    "rock": "click on the ground: a hard rock, partly buried",
-    "crater": "click on the ground: a crater with rim and ejecta",
-    "mound": "click on the ground: a mound, or a hollow of negative height",
-    "soft patch": "click on the ground: the soil there, softer",
-    "paint soil": "click, or hold shift and drag over the ground",
-    "start": "click on the ground: the rover starts there",
-    "goal": "click on the ground: the rover drives there",
+    "select": "click on a rock, crater or patch to select it",
+    "rock": "click on the ground to place a hard, partly buried rock",
+    "crater": "click on the ground to place a crater with rim and ejecta",
+    "mound": "click on the ground to place a mound, or a hollow with negative height",
+    "soft patch": "click on the ground to soften the soil there",
+    "paint soil": "click, or drag over the ground while holding shift",
+    "start": "click on the ground to set the start position",
+    "goal": "click on the ground to set the goal",
 }
 
 
@@ -62,8 +62,8 @@ SIZES: dict[str, dict[str, Size]] = {
     },
     "soft patch": {
         "radius": Size("radius [m]", 0.1, 10.0, 0.1, 0.8),
-        "stiffness": Size("stiffness, times", 0.02, 1.0, 0.01, 0.3),
-        "strength": Size("strength, times", 0.1, 1.0, 0.01, 1.0),
+        "stiffness": Size("stiffness factor", 0.02, 1.0, 0.01, 0.3),
+        "strength": Size("strength factor", 0.1, 1.0, 0.01, 1.0),
     },
     "paint soil": {"radius": Size("radius [m]", 0.1, 10.0, 0.1, 1.0)},
     "start": {"heading": Size("heading [deg]", -180.0, 180.0, 1.0, 0.0)},
@@ -132,8 +132,8 @@ class Panel:
         with gui.add_folder("On the ground"):
             self.item = gui.add_dropdown("item", (NOTHING,))
             self._delete = gui.add_button("Delete")
-            self.moving = gui.add_checkbox("move to the next click", False)
-            self._split = gui.add_button("Take apart", visible=False)
+            self.moving = gui.add_checkbox("move to next click", False)
+            self._split = gui.add_button("Split", visible=False)
         self.item.on_update(lambda _: self._item_chosen())
         self._delete.on_click(lambda _: self._editor.delete())
         self._split.on_click(lambda _: self._editor.split())
@@ -169,9 +169,12 @@ class Panel:
         with gui.add_folder("New ground", expand_by_default=True):
             self.ground = gui.add_dropdown("ground", library.names("grounds"), initial_value="flat")
             gui.add_button("Replace the ground").on_click(lambda _: do.new_ground())
-            self.map = gui.add_text("elevation map", "", hint="path of a file on this machine")
+            self.map = gui.add_text("elevation map", "", hint="path of a file on the server")
             self.map_spacing = gui.add_number(
-                "its spacing [m]", 0.0, min=0.0, hint="for files that do not say; 0: they do"
+                "its spacing [m]",
+                0.0,
+                min=0.0,
+                hint="for files that do not state it; 0: use the file's",
             )
             self.fill = gui.add_checkbox("fill its holes", False)
             gui.add_button("Load the map").on_click(lambda _: do.load_map())
@@ -229,7 +232,9 @@ class Panel:
         hint = f"in {editor.files.folder}; ends with .yaml"
         self.file = gui.add_text("file", editor.files.first, hint=hint)
         gui.add_button("Save").on_click(lambda _: editor.save())
-        gui.add_button("Check", hint="whether it can run").on_click(lambda _: editor.check())
+        gui.add_button("Check", hint="whether the scenario can run").on_click(
+            lambda _: editor.check()
+        )
         self.other = gui.add_text("scenario", "", hint="name in the library, or a file")
         gui.add_button("Load").on_click(lambda _: editor.load())
 

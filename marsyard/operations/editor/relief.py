@@ -88,38 +88,38 @@ class Relief:
 
     def hit(self, origin: Any, direction: Any) -> tuple[float, float, float] | None:
         """Where a ray first meets the drawn surface from above [m]; None where it does not."""
-        start, way = np.asarray(origin, float), np.asarray(direction, float)
-        span = self._inside(start, way)
+        start, ray = np.asarray(origin, float), np.asarray(direction, float)
+        span = self._inside(start, ray)
         if span is None:
             return None
-        step = 0.5 * self.spacing / max(float(np.linalg.norm(way)), 1e-12)
+        step = 0.5 * self.spacing / max(float(np.linalg.norm(ray)), 1e-12)
         t = np.linspace(*span, max(2, min(20_000, math.ceil((span[1] - span[0]) / step) + 1)))
-        over = self._over(start, way, t)
+        over = self._over(start, ray, t)
         crossed = np.flatnonzero((over[:-1] >= 0) & (over[1:] < 0))
         if not len(crossed):
             return None
         low, high = t[crossed[0]], t[crossed[0] + 1]
-        while (high - low) * np.linalg.norm(way) > 1e-6:
+        while (high - low) * np.linalg.norm(ray) > 1e-6:
             middle = (low + high) / 2
-            if self._over(start, way, np.array([middle]))[0] >= 0:
+            if self._over(start, ray, np.array([middle]))[0] >= 0:
                 low = middle
             else:
                 high = middle
-        x, y, z = start + (low + high) / 2 * way
+        x, y, z = start + (low + high) / 2 * ray
         return float(x), float(y), float(z)
 
-    def _over(self, start: np.ndarray, way: np.ndarray, t: np.ndarray) -> np.ndarray:
-        x, y, z = (start[:, None] + way[:, None] * t).reshape(3, -1)
+    def _over(self, start: np.ndarray, ray: np.ndarray, t: np.ndarray) -> np.ndarray:
+        x, y, z = (start[:, None] + ray[:, None] * t).reshape(3, -1)
         return z - self.drawn(x, y)
 
-    def _inside(self, start: np.ndarray, way: np.ndarray) -> tuple[float, float] | None:
+    def _inside(self, start: np.ndarray, ray: np.ndarray) -> tuple[float, float] | None:
         """The part of a ray within the box around the drawn surface."""
         x0, x1, y0, y1 = self.area
         room = self.spacing + 1e-6
         low = (x0, y0, float(self.z.min()) - room)
         high = (x1, y1, float(self.z.max()) + room)
         first, last = 0.0, math.inf
-        for p, d, a, b in zip(start, way, low, high, strict=True):
+        for p, d, a, b in zip(start, ray, low, high, strict=True):
             if abs(d) < 1e-15:
                 if not a <= p <= b:
                     return None

@@ -47,18 +47,20 @@ class SaveFolder:
         except OSError as error:
             raise InputError(f"save: '{name}' cannot be written ({error.strerror})") from None
         except RuntimeError:
-            raise InputError(f"save: '{name}' leads through a loop of links") from None
+            raise InputError(f"save: '{name}' contains a loop of symbolic links") from None
         return path
 
     def _check(self, name: str, path: Path) -> None:
         if not path.parent.resolve().is_relative_to(self.folder):
-            raise InputError(f"save: '{name}' leads out of {self.folder}; choose another name")
+            raise InputError(f"save: '{name}' is outside of {self.folder}; choose another name")
         if path.is_symlink():
-            raise InputError(f"save: '{name}' is a link to another file; choose another name")
+            raise InputError(
+                f"save: '{name}' is a symbolic link to another file; choose another name"
+            )
         if path.exists() and _place(path) not in self._own:
             raise InputError(
-                f"save: '{name}' is there already, and was neither opened nor written here; "
-                "choose another name"
+                f"save: '{name}' already exists and was not opened or written in this editor; "
+                f"choose another name"
             )
 
 

@@ -77,7 +77,7 @@ def check_target(path: Path, overwrite: bool) -> Path:
         if path.is_dir():
             raise InputError(f"save: '{path}' is a folder; give a file")
         if path.exists() and not overwrite:
-            raise InputError(f"save: '{path}' is there already; choose another name or overwrite")
+            raise InputError(f"save: '{path}' already exists; choose another name or overwrite it")
         _try(path)
     except OSError as error:
         raise _unwritable(path, error) from None

@@ -103,8 +103,8 @@ class Track:
         last = self._rows[self.count - 1]
         if np.any(np.isnan(row[:, 0]) != np.isnan(last[:, 0])):
             return True
-        way = np.linalg.norm(row - last, axis=1)
-        return bool(np.nanmax(way, initial=0.0) >= self.gap)
+        moved = np.linalg.norm(row - last, axis=1)
+        return bool(np.nanmax(moved, initial=0.0) >= self.gap)
 
     def _thin(self) -> None:
         kept = math.ceil(self.count / 2)

@@ -91,4 +91,4 @@ def read_speed(text: str) -> float:
     try:
         return checked_speed(float(text.strip().rstrip("×xX")))
     except ValueError:
-        raise InputError(f"--speed: '{text}' is no number; e.g. 0.5, 1, 10, or max") from None
+        raise InputError(f"--speed: '{text}' is not a number; e.g. 0.5, 1, 10, or max") from None

@@ -17,7 +17,7 @@ from marsyard.results.scene_parts import few
 if TYPE_CHECKING:
     from marsyard.operations.live.view import LiveView
 
-CAMERAS = ("free", "follow the robot", "from above", "close to the wheel")
+CAMERAS = ("free", "follow the robot", "from above", "close-up of a wheel")
 NOTHING = "nothing"
 FIRST_PLOTS = ("slip_ratio", "drawbar_pull", "sinkage", "velocity_base", "position_base")
 MOST_LINES = 8

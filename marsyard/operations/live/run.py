@@ -51,7 +51,7 @@ class LiveRun:
         self.mailbox = Mailbox(speed, paused=wait)
         self._wait = wait
         self.server, self.url = start_server(host, port, "the live view", token)
-        self._note: Any = self.server.gui.add_markdown("The run is being prepared …")
+        self._note: Any = self.server.gui.add_markdown("Preparing the run …")
         self.physics: Physics | None = None
         self.view: LiveView | None = None
         self.replay: Replay | None = None
@@ -74,10 +74,10 @@ class LiveRun:
             self._note.remove()
             self.view = LiveView(self.physics, self.server, name=name)
             self._wait_for_viewer()
-            say("running; ctrl-c ends the run and keeps what was recorded")
+            say("running; ctrl-c stops the run and keeps the recorded results")
             self.physics.run(progress)
         if self.physics.stopped_by_hand:
-            return f"ended by hand at t = {simulation.time:.6g} s"
+            return f"stopped by the user at t = {simulation.time:.6g} s"
         return None
 
     def _wait_for_viewer(self) -> None:

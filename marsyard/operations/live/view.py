@@ -173,7 +173,7 @@ class LiveView:
         gui.add_markdown(f"**{plain_text(title)}**{shown}")
         self._status = gui.add_markdown("")
         self._pause = gui.add_button("Pause")
-        self._single = gui.add_button("Step", hint="pause, and advance by one control period")
+        self._single = gui.add_button("Step", hint="pause and advance by one control period")
         self._speed = gui.add_dropdown("speed", SPEEDS, initial_value=_nearest(self.mailbox))
         # after what each viewer has of his own
         with gui.add_folder("Display", order=1e12):
@@ -271,7 +271,7 @@ class LiveView:
         for panel in list(self._panels.values()):
             panel.follow()
         paused = self.mailbox.peek().paused and now.state != "ended"
-        label = "Go on" if paused else "Pause"
+        label = "Resume" if paused else "Pause"
         if self._pause.label != label:
             self._pause.label = label
         self._status.content = _status(now, self.simulation.scenario.run.duration)
@@ -300,9 +300,9 @@ class LiveView:
         with rate.spent():
             self._soil.update(now, self._colour.value, self.base)
             words = {
-                "height change": "blue lower, red higher than before, full colour at ± "
-                f"{1000 * self._soil.scale:.3g} mm",
-                "normal stress": "largest normal stress so far, dark at "
+                "height change": "blue: lower, red: higher than before; full colour at "
+                f"± {1000 * self._soil.scale:.3g} mm",
+                "normal stress": "largest normal stress so far; darkest at "
                 f"{self._soil.stress_scale / 1000:.3g} kPa",
             }.get(self._colour.value, "")
             if self._legend.content != words:

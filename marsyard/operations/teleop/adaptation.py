@@ -22,7 +22,7 @@ place of their closed forms here, so that any law can be used.
 
 R says how well the model can agree at best (`Trust`): noise of the told pose, and a share of each
 quantity for terrain that is not known. What does not depend on θ (the rover stands: H = 0) changes
-nothing but by Q, and Q is added only for way driven. Innovations of more than three deviations
+nothing but by Q, and Q is added only for distance driven. Innovations of more than three deviations
 count as if R were larger, S ← S · ν²/9. Factors stay within `BOUNDS`, and change by no more than
 `STEP` at once. Innovations below the rounding of telemetry (float32) are none.
 """
@@ -93,7 +93,7 @@ class Adaptation:
 
     Attributes:
         names: of the numbers. theta: logarithms of the factors. covariance: of them.
-        prior: the numbers as believed at the start.
+        prior: the numbers as assumed at the start.
         history: time [s], theta and deviations after each update.
     """
 
@@ -119,7 +119,7 @@ class Adaptation:
         driven: float,
     ) -> bool:  # fmt: skip
         """A step of the filter: what was told, what the model gave, its sensitivities [m, n], the
-        variances R [m] and the way driven [m]; whether anything changed."""
+        variances R [m] and the distance driven [m]; whether anything changed."""
         difference = told - model
         rounding = ROUNDING * np.maximum(1.0, np.maximum(np.abs(told), np.abs(model)))
         known = np.isfinite(difference) & np.all(np.isfinite(H), axis=1)

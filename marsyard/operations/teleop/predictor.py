@@ -16,7 +16,7 @@ Height, tilt and joints stay those of the own model: the ground under the rover 
 as it is believed, and a told height would lift the wheels or bury them. Corrections below the
 rounding of telemetry are left out, so that with equal worlds prediction and truth are the same.
 
-Uncertainty. With d = Σ (|Δp| + ℓ |Δψ|) the way driven since the anchor (ℓ = `LEVER`), F the
+Uncertainty. With d = Σ (|Δp| + ℓ |Δψ|) the distance driven since the anchor (ℓ = `LEVER`), F the
 Jacobian of the pose at the end by that at the anchor, and B the rotation of the rover's frame,
 
     Σ = F P F ᵀ + B (diag(a²) (d² + d₀²) + J P_θ Jᵀ) Bᵀ,
@@ -198,8 +198,8 @@ class Predictor:
 
     Attributes:
         world: the rover's model. adaptation: what is believed of the ground.
-        error: of predictions per way, as learned. innovations: of all telemetry so far: time,
-            forwards, sideways, heading and way since the one before.
+        error: of predictions per metre, as learned. innovations: of all telemetry so far: time,
+            forwards, sideways, heading and distance since the previous one.
     """
 
     def __init__(
@@ -425,7 +425,7 @@ class _Window:
     arrivals: tuple[Arrival, ...] = ()
 
     def take(self, told: Told, arrivals: list[Arrival], way: float) -> None:
-        """Telemetry within it, and the way since the one before."""
+        """Telemetry within it, and the distance since the previous one."""
         self.way += way
         if math.isfinite(told.torque) and math.isfinite(told.sinkage):
             self.torque += told.torque

@@ -95,8 +95,8 @@ def recorded(entries: list[Entry], layout: Any, title: str = "") -> Sequence:
             last_end = ended
         lines.append(line)
     if not lines:
-        raise InputError("recorded: nothing was ordered yet")
-    return make_sequence({"title": f"ordered: {title}", "sequence": lines}, "recorded")
+        raise InputError("recorded: no commands were sent yet")
+    return make_sequence({"title": f"commands sent: {title}", "sequence": lines}, "recorded")
 
 
 def _was_driven(entry: Entry) -> bool:

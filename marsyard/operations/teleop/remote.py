@@ -369,4 +369,4 @@ def _keep_pace(pipe: Connection, world: RoverWorld, log: _Log, epoch: float) -> 
             if world.stopped:
                 return world.stopped
         except (EOFError, OSError):
-            return "the operator is gone"
+            return "the operator disconnected"

@@ -31,31 +31,32 @@ def session_data(session: Teleoperation) -> xr.Dataset:
         coords={"time": ("time", np.array(record["time"], dtype=float), _about("s", ""))}
     )
     for name, values, units, text in (
-        ("told_x", told[:, 0], "m", "x as told by telemetry"),
-        ("told_y", told[:, 1], "m", "y as told by telemetry"),
-        ("told_heading", told[:, 2], "rad", "heading as told by telemetry"),
-        ("predicted_x", predicted[:, 0], "m", "x as it was predicted for this time"),
-        ("predicted_y", predicted[:, 1], "m", "y as it was predicted for this time"),
-        ("predicted_heading", predicted[:, 2], "rad", "heading as it was predicted"),
+        ("told_x", told[:, 0], "m", "x reported by telemetry"),
+        ("told_y", told[:, 1], "m", "y reported by telemetry"),
+        ("told_heading", told[:, 2], "rad", "heading reported by telemetry"),
+        ("predicted_x", predicted[:, 0], "m", "x predicted for this time"),
+        ("predicted_y", predicted[:, 1], "m", "y predicted for this time"),
+        ("predicted_heading", predicted[:, 2], "rad", "predicted heading"),
         ("ellipse_major", axes[:, 0], "m", "larger semi-axis of the 95 % ellipse"),
         ("ellipse_minor", axes[:, 1], "m", "smaller semi-axis of the 95 % ellipse"),
         ("ellipse_angle", axes[:, 2], "rad", "direction of the larger semi-axis"),
-        ("error_distance", [e.distance for e in errors], "m", "how far off the prediction was"),
-        ("error_heading", [e.heading for e in errors], "rad", "how far off in heading"),
-        ("driven", [e.driven for e in errors], "m", "way since the telemetry it was made from"),
+        ("error_distance", [e.distance for e in errors], "m", "position error of the prediction"),
+        ("error_heading", [e.heading for e in errors], "rad", "heading error of the prediction"),
+        ("driven", [e.driven for e in errors], "m", "distance since the telemetry that the "
+                                                    "prediction starts from"),
     ):  # fmt: skip
         ds[name] = ("time", np.array(values, dtype=float), _about(units, text))
     adaptation = session.predictor.adaptation
     when = [time for time, _, _ in adaptation.history]
     ds = ds.assign_coords(
-        learned=("learned", np.array(when, dtype=float), _about("s", "when the soil was nudged")),
+        learned=("learned", np.array(when, dtype=float), _about("s", "time of the soil update")),
         parameter=list(adaptation.names),
     )
     k = len(adaptation.names)
     for name, column in (("factor", 1), ("factor_deviation", 2)):
         values = np.array([row[column] for row in adaptation.history], dtype=float).reshape(-1, k)
         values = np.exp(values) if column == 1 else values
-        text = "on the number believed at the start" if column == 1 else "of its logarithm"
+        text = "relative to the initial estimate" if column == 1 else "of its logarithm"
         ds[name] = (("learned", "parameter"), values, _about("", text))
     ds.attrs["title"] = session.scenario.title
     return ds
@@ -121,7 +122,7 @@ def _draw_errors(ds: xr.Dataset, session: Teleoperation, file: Path) -> Path:
     above, below = figure.subplots(2, sharex=True)
     above.plot(ds.time, 100 * ds.error_distance, label="error")
     above.plot(ds.time, 100 * ds.ellipse_major, color="0.6", lw=1, label="95 %, larger axis")
-    above.set(ylabel="error of prediction [cm]", ylim=(0, None))
+    above.set(ylabel="prediction error [cm]", ylim=(0, None))
     above.legend()
     for k, name in enumerate(ds.parameter.values):
         value, deviation = ds.factor[:, k], ds.factor_deviation[:, k]
@@ -129,7 +130,7 @@ def _draw_errors(ds: xr.Dataset, session: Teleoperation, file: Path) -> Path:
         low, high = value * np.exp(-deviation), value * np.exp(deviation)
         below.fill_between(ds.learned, low, high, color=line.get_color(), alpha=0.15)
     below.axhline(1.0, color="0.6", lw=1)
-    below.set(xlabel="time [s]", ylabel="belief / first belief")
+    below.set(xlabel="time [s]", ylabel="estimate / initial estimate")
     if ds.sizes["parameter"]:
         below.legend()
     figure.savefig(file, dpi=100)
@@ -209,8 +210,8 @@ def _facts(session: Teleoperation, ds: xr.Dataset) -> list[tuple[str, str]]:
         errors = ds.error_distance.values[moving]
         half = len(errors) // 2
         out.append((
-            "error of prediction, median",
-            f"{100 * np.median(errors[:half]):.2f} cm in the first half of the way, "
+            "prediction error, median",
+            f"{100 * np.median(errors[:half]):.2f} cm in the first half of the path, "
             f"{100 * np.median(errors[half:]):.2f} cm in the second",
         ))  # fmt: skip
     out += [

@@ -143,10 +143,10 @@ class Session(Protocol):
         """Emergency stop."""
 
     def resume(self) -> int:
-        """Take orders again after a stop or a hold."""
+        """Accept commands again after a stop or a hold."""
 
     def flush(self, current: bool = False) -> int:
-        """Forget orders that wait; `current`: also the one under way."""
+        """Discard pending commands; `current`: also the one under way."""
 
     def recorded(self) -> Sequence:
         """What was ordered so far, as a sequence that can be edited, validated and sent again."""

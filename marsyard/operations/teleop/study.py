@@ -12,7 +12,7 @@ heading there, smoothed.
                    deviation is not larger than that of the predictor
     naive          steers all the time, by the pose that telemetry tells
 
-Deviation is the distance of the true base from the path, root mean square over the way and
+Deviation is the distance of the true base from the path, root mean square over the distance and
 greatest. The path is done when the operator's pose is at its end; time counts from the first order.
 A run that is farther than `LOST` from the path or takes longer than `LONGEST` has failed.
 
@@ -21,7 +21,7 @@ Telemetry comes once a second.
 Errors of prediction are those against the truth: how far apart on the ground the rover was from
 where the predictor had shown it for that time. *Before* adaptation is the same drive with a
 predictor that does not learn the soil, *after* that of one that does, over the second half of the
-way, so that there was time to learn.
+path, so that there was time to learn.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Outcome:
     beliefs: dict[str, float] = field(default_factory=dict)
 
     def error(self, part: str = "second half") -> float:
-        """Root mean square of the errors of prediction over a part of the way [m]."""
+        """Root mean square of the errors of prediction over a part of the path [m]."""
         if not len(self.errors):
             return math.nan
         half = len(self.errors) // 2
@@ -124,7 +124,7 @@ def slalom_of(scenario: Scenario) -> tuple[Path, float]:
     for command in () if scenario.drive is None else scenario.drive.commands:
         if isinstance(command, PathCommand):
             return Path(np.array(command.path), smooth=command.smooth), float(command.speed)
-    raise InputError("drive.commands: the script needs a path to follow; the scenario has none")
+    raise InputError("drive.commands: the script needs a path to follow, but the scenario has none")
 
 
 def pursue(path: Path, pose: np.ndarray, near: float, speed: float, ahead: float) -> tuple:
@@ -253,7 +253,7 @@ class _Run:
         out.places, out.shown = true[:, :3], np.array(self._shown).reshape(-1, 3)
         driven = true[true[:, 0] >= began]
         steps = np.hypot(*np.diff(driven[:, 1:3], axis=0).T)
-        # over the way, not the time: standing does not count
+        # over the distance, not the time: standing does not count
         rows, near = [], 0.0
         for _, x, y, _ in driven:
             near = self.path.nearest(x, y, near)
@@ -338,7 +338,7 @@ def study_slalom(
         return out
 
     predictor = drive("predictor")
-    fixed = replace(drive("predictor", adapt=False), manner="predictor, not learning")
+    fixed = replace(drive("predictor", adapt=False), manner="predictor without learning")
     naive = drive("naive")
     tried: list[Outcome] = []
     for move in moves:
@@ -365,7 +365,7 @@ def table_of(comparisons: Iterable[Comparison]) -> str:
             error = "" if math.isnan(out.error()) else f"  error {100 * out.error():.2f} cm"
             lines.append(f"  {name:<26}{out.failed or numbers}{error}")
         lines.append(
-            f"  {c.faster:.2f} times faster than move and wait; error after adaptation "
+            f"  {c.faster:.2f} times faster than move and wait; prediction error after adaptation "
             f"{c.better:.2f} of that before; truth inside the 95 % ellipse in "
             f"{100 * c.predictor.inside:.0f} %"
         )
@@ -389,9 +389,9 @@ def draw_slalom(comparison: Comparison, path: Path, file: FilePath | str) -> Fil
         above.plot(out.places[:, 1], out.places[:, 2], style, lw=1.5, label=label)
     above.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
     above.legend(fontsize=8)
-    for out, label in ((comparison.fixed, "not learning"), (comparison.predictor, "learning")):
+    for out, label in ((comparison.fixed, "without learning"), (comparison.predictor, "learning")):
         below.plot(out.errors[:, 0], 100 * out.errors[:, 1], label=label)
-    below.set(xlabel="time [s]", ylabel="error of prediction [cm]", ylim=(0, None))
+    below.set(xlabel="time [s]", ylabel="prediction error [cm]", ylim=(0, None))
     below.legend(fontsize=8)
     figure.savefig(file, dpi=90)
     return file

@@ -550,12 +550,12 @@ class Teleoperation:
             return self.operator.stop(self._present, reason)
 
     def resume(self) -> int:
-        """Take orders again."""
+        """Accept commands again."""
         with self._lock:
             return self.operator.resume(self._present)
 
     def flush(self, current: bool = False) -> int:
-        """Forget orders that wait."""
+        """Discard pending commands."""
         with self._lock:
             self._let_go()
             return self.operator.flush(self._present, current=current)
@@ -618,7 +618,7 @@ class Teleoperation:
         """Whether a long replay takes its time, or the machine cannot keep pace."""
         began, seconds = self._replay
         if clock.monotonic() - began < seconds:
-            return f"{seconds:.0f} s are driven anew from newer telemetry"
+            return f"{seconds:.0f} s are being recomputed from newer telemetry"
         return "this machine is too slow for it"
 
     def behind(self, now: float) -> float:
@@ -655,8 +655,8 @@ class Teleoperation:
         if self.errors:
             out["prediction error"] = self.errors[-1].distance
         if self._prediction is not None and self.predict:
-            out["prediction behind"] = self.behind(self.now)
-            out["telemetry behind it"] = told.time - self._prediction.anchor
+            out["prediction lag"] = self.behind(self.now)
+            out["age of its telemetry"] = told.time - self._prediction.anchor
         return out
 
     # sequences --------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def _loose(given: Any, factor: Mapping[str, float]) -> dict[str, Any]:
     from marsyard.ground.soil import load_soil
 
     if given is None:
-        raise InputError("truth: the ground names no soil that could be altered; use settings")
+        raise InputError("truth: the ground names no soil to change; use settings")
     soil = load_soil(given)
     out = dict(given) if isinstance(given, Mapping) else {"name": given}
     if soil.friction_angle is not None:

@@ -128,7 +128,7 @@ def _check(environment: Environment) -> None:
         raise InputError(f"rover: '{scenario.robot.name}' has no wheels and cannot be driven here")
     under_orders(scenario)
     for sentence in check(environment, full=False):
-        if sentence.startswith(("It cannot run", "The start")):
+        if sentence.startswith(("The scenario cannot run", "The start")):
             raise InputError(sentence)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: of ground that has none of its own
 SOIL = "mars_sand_zhou2023"
 HARD = "plane"
-#: a drive needs a command until the sequence takes its place
+#: a drive needs a command until the sequence replaces it
 _NOTHING = [{"wait": 0}]
 #: residual of contact on hard ground: 1e-10 takes 1.7 to 3 times as long, since six stiff
 #: wheels share loads in many ways; ends of drives of 1 m differ by 1 to 10 mm between the two

@@ -86,13 +86,13 @@ def _underside(
 
 
 def _ray(
-    model: mujoco.MjModel, data: mujoco.MjData, geom: int, start: np.ndarray, way: np.ndarray
+    model: mujoco.MjModel, data: mujoco.MjData, geom: int, start: np.ndarray, ray: np.ndarray
 ) -> float:
     if int(model.geom_type[geom]) == mujoco.mjtGeom.mjGEOM_MESH:
-        return float(mujoco.mj_rayMesh(model, data, geom, start, way))
+        return float(mujoco.mj_rayMesh(model, data, geom, start, ray))
     return float(
         mujoco.mju_rayGeom(
-            data.geom_xpos[geom], data.geom_xmat[geom], model.geom_size[geom], start, way,
+            data.geom_xpos[geom], data.geom_xmat[geom], model.geom_size[geom], start, ray,
             int(model.geom_type[geom]),
         )
     )  # fmt: skip

@@ -4,10 +4,10 @@ Dimensions: run (0 is the nominal one, then the samples), limit, command, span (
 
 | variable | over | is |
 | --- | --- | --- |
-| value | run, limit, command | with the thinnest margin [SI] |
+| value | run, limit, command | with the smallest margin [SI] |
 | margin | run, limit, command | what it leaves, as a share of the limit |
 | margin_time, margin_x, margin_y | run, limit, command | when [s] and where [m] |
-| broken | run, limit, command | 1 if the limit was broken, 0 if not, −1 if it was not judged |
+| broken | run, limit, command | 1 if the limit was violated, 0 if not, −1 if it was not judged |
 | series | run, limit, span | thinnest value in each span of time [SI] |
 | track | run, span, axis | x, y of the base [m] |
 | end | run, pose | x, y [m] and heading [rad] where the rover ended |

@@ -4,7 +4,7 @@ Of a limit and a command the runs count that began the command; k of them broke 
 (`operations.verdict` has probability, interval and verdict). A command's verdict is the worst of
 its limits and of "any of them"; likewise over all. A command that no run began is no-go. The
 nominal run is none of the samples: it does not count for the probabilities, but no limit may be
-broken in it.
+violated in it.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _command(
 
 
 def _deciding(limits: Mapping[str, Finding]) -> str:
-    """The limit that is broken most often, or else that with the thinnest margin."""
+    """The limit that is broken most often, or else that with the smallest margin."""
 
     def rank(name: str) -> tuple[bool, float, float]:
         f = limits[name]
@@ -193,22 +193,23 @@ def _ellipse(ds: xr.Dataset) -> Ellipse | None:
 
 def _why(j: Judgement, ds: xr.Dataset) -> str:
     if j.any.chance is None:
-        return "no run was finished; there is nothing to judge by."
+        return "no run finished, so there is nothing to evaluate."
     never = [c for c in j.commands if c.any.chance is None]
     if j.verdict == "go":
         return _all_well(j, ds)
     if j.any.chance.broken == 0 and not j.any.nominal_broken and not never:
         enough = runs_needed(j.policy.refused, j.policy.confidence)
         return (
-            f"no limit was broken, but {j.runs} runs only show that the probability is at most "
+            f"no limit was violated, but {j.runs} runs only show that the probability is at most "
             f"{percent(j.any.chance.high)} %; {enough} runs would show enough."
         )
     bad = [(c, n) for c in j.commands for n in c.limits if c.limits[n].verdict == j.verdict]
     if not bad and never:
-        return f"command {never[0].words} was begun in none of the runs."
+        return f"command {never[0].words} was not started in any run."
     if not bad:
         return (
-            f"no limit alone decides, but some limit was broken in {j.any.chance.words} of the "
+            f"no single limit is decisive, but some limit was violated in {j.any.chance.words} of "
+            f"the "
             "runs."
         )
 
@@ -228,7 +229,7 @@ def _why(j: Judgement, ds: xr.Dataset) -> str:
 def _what(ds: xr.Dataset, name: str, command: int) -> str:
     if name != COMPLETION:
         words = str(ds.limit_words.sel(limit=name).values)
-        return f"the limit '{words}' is broken"
+        return f"the limit '{words}' is violated"
     notes = [str(n) for n in ds.note.values[:, command] if n]
     # the first words, the same in all runs
     kinds = [n.split(":")[0] for n in notes]
@@ -239,15 +240,16 @@ def _what(ds: xr.Dataset, name: str, command: int) -> str:
 def _all_well(j: Judgement, ds: xr.Dataset) -> str:
     assert j.any.chance is not None
     text = (
-        f"limits were broken in {j.any.chance.words}, within what is accepted"
+        f"limits were violated in {j.any.chance.words}, within the accepted probability"
         if j.any.chance.broken
-        else f"no limit was broken in {j.runs} runs (at most {percent(j.any.chance.high)} %)"
+        else f"no limit was violated in {j.runs} runs (probability at most "
+        f"{percent(j.any.chance.high)} %)"
     )
     if j.thinnest is not None:
         words = str(ds.limit_words.sel(limit=j.thinnest.limit).values)
         left = margin_words(j.thinnest.margin, float(ds.limit_value.sel(limit=j.thinnest.limit)))
         text += (
-            f"; thinnest margin {left} of '{words}', {j.thinnest.words}, "
+            f"; smallest margin {left} of '{words}', {j.thinnest.words}, "
             f"command {j.commands[j.thinnest.command].words}"
         )
     return text + "."

@@ -76,36 +76,40 @@ class LimitValues(Part):
     """Limits by name; off: none."""
 
     tilt: Annotated[Annotated[Angle, Field(gt=0)] | None, _Switch] = Field(
-        None, description="of the base against the vertical, at most [rad]; default: 30 deg"
+        None, description="maximum tilt of the base from the vertical [rad]; default: 30 deg"
     )
     slip: Annotated[Annotated[Number, Field(gt=0, lt=1)] | None, _Switch] = Field(
-        None, description="ratio of a wheel, smoothed over a second, at most; default: 0.8"
+        None, description="maximum slip ratio of a wheel, smoothed over one second; default: 0.8"
     )
     sinkage: Annotated[Annotated[Length, Field(gt=0)] | None, _Switch] = Field(
-        None, description="of a wheel, at most [m]; default: half the smallest wheel's radius"
+        None,
+        description="maximum sinkage of a wheel [m]; default: half the radius of the "
+        "smallest wheel",
     )
     clearance: Annotated[Annotated[Length, Field(ge=0)] | None, _Switch] = Field(
-        None, description="between belly and ground, at least [m]; default: 3 cm"
+        None, description="minimum clearance between belly and ground [m]; default: 3 cm"
     )
     torque: Annotated[Annotated[Torque, Field(gt=0)] | None, _Switch] = Field(
-        None, description="of a wheel's joint, at most [N·m]; default: 95 % of the motors'"
+        None,
+        description="maximum torque of a wheel joint [N·m]; default: 95 % of the motors' limit",
     )
     current: Annotated[Annotated[Current, Field(gt=0)] | None, _Switch] = Field(
-        None, description="of a motor, at most [A]; default: 95 % of the motors' current_max"
+        None, description="maximum current of a motor [A]; default: 95 % of the motors' current_max"
     )
     temperature: Annotated[Annotated[TemperatureRise, Field(gt=0)] | None, _Switch] = Field(
-        None, description="rise of a motor's winding, at most [K]; default: 80 K"
+        None, description="maximum temperature rise of a motor winding [K]; default: 80 K"
     )
     energy: Annotated[Annotated[Energy, Field(gt=0)] | None, _Switch] = Field(
-        None, description="of all motors from the start, at most [J]; default: none"
+        None, description="maximum energy of all motors since the start [J]; default: none"
     )
     deviation: Annotated[Annotated[Length, Field(gt=0)] | None, _Switch] = Field(
-        None, description="of the base from its path, at most [m]; default: 50 cm"
+        None,
+        description="maximum cross-track distance of the base from its path [m]; default: 50 cm",
     )
     time: Annotated[Annotated[Time, Field(gt=0)] | None, _Switch] = Field(
-        None, description="from the start, at most [s]; default: none"
+        None, description="maximum time since the start [s]; default: none"
     )
-    keep_out: tuple[Zone, ...] = Field((), description="zones the footprint must stay out of")
+    keep_out: tuple[Zone, ...] = Field((), description="keep-out zones for the rover's footprint")
 
     @field_validator("keep_out")
     @classmethod
@@ -120,8 +124,12 @@ class LimitValues(Part):
 class Accepted(Part):
     """Probabilities that decide (`operations.verdict`)."""
 
-    accepted: Annotated[Number, Field(ge=0, lt=1)] = Field(0.02, description="go up to this")
-    refused: Annotated[Number, Field(gt=0, lt=1)] = Field(0.10, description="no-go above this")
+    accepted: Annotated[Number, Field(ge=0, lt=1)] = Field(
+        0.02, description="go up to this probability"
+    )
+    refused: Annotated[Number, Field(gt=0, lt=1)] = Field(
+        0.10, description="no-go above this probability"
+    )
     confidence: Annotated[Number, Field(ge=0.5, lt=1)] = Field(0.95, description="of intervals")
 
 
@@ -223,7 +231,7 @@ def judged(limits: Limits, simulation: Simulation) -> tuple[tuple[Limit, ...], d
         lacking = _lacking(name, simulation)
         if value is not None and lacking:
             if asked:
-                raise InputError(f"limits.{name}: {lacking}; give it, or {name}: off")
+                raise InputError(f"limits.{name}: {lacking}; provide it, or set {name}: off")
             left[name] = lacking
         elif value is None:
             left[name] = "off" if asked or name in ("energy", "time") else _why(name, simulation)

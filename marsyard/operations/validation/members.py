@@ -1,6 +1,6 @@
 """One run of a validation, reduced where it runs to what the judgement needs.
 
-Kept of a run: how each command went; of every limit and command the value with the thinnest margin,
+Kept of a run: how each command went; of every limit and command the value with the smallest margin,
 with its time and place; of every limit the thinnest value, and the place of the rover, in each of
 `BINS` equal spans of time; where and when it ended; why it failed. Records stay in the process.
 
@@ -57,7 +57,7 @@ class Outcome:
         reason: why it failed as a whole, empty if it did not. unconverged: steps.
         end: x, y [m], heading [rad], NaN where it did not begin.
         began, ended: of the commands [s]; outcome: how they stand; note: why, where one failed.
-        value: with the thinnest margin, [limit, command]; time [s], x, y [m] of it, likewise.
+        value: with the smallest margin, [limit, command]; time [s], x, y [m] of it, likewise.
         series: thinnest value of a limit in each bin, [limit, bin]; track: x, y [m], [bin, 2].
     """
 

@@ -221,13 +221,13 @@ def line_distance(points: np.ndarray, line: np.ndarray) -> np.ndarray:
     """Distance of points [n, 2] from a line of straight pieces [m, 2] [m], [n]."""
     if len(line) == 1:
         return np.linalg.norm(points - line[0], axis=1)
-    start, way = line[:-1], np.diff(line, axis=0)
-    size = np.maximum(np.sum(way**2, axis=1), 1e-300)
+    start, segment = line[:-1], np.diff(line, axis=0)
+    size = np.maximum(np.sum(segment**2, axis=1), 1e-300)
     out = np.empty(len(points))
     # a few points at a time bound the memory
     for k in range(0, len(points), 64):
         off = points[k : k + 64, None] - start
-        share = np.clip(np.sum(off * way, axis=2) / size, 0, 1)
-        left = off - share[..., None] * way
+        share = np.clip(np.sum(off * segment, axis=2) / size, 0, 1)
+        left = off - share[..., None] * segment
         out[k : k + 64] = np.sqrt(np.sum(left**2, axis=2).min(axis=1))
     return out

@@ -33,7 +33,7 @@ def probability(finding: Finding) -> str:
     """In per cent, "1.5 [0.3, 4.3]"."""
     c = finding.chance
     if c is None:
-        return "never begun"
+        return "never started"
     return f"{percent(c.share)} [{percent(c.low)}, {percent(c.high)}]"
 
 
@@ -49,12 +49,12 @@ def thinnest(found: Validation, spot: Spot | None) -> tuple[str, str]:
 
 
 def command_table(found: Validation) -> Table:
-    """A row per command: verdict, what decides, its probability, where its margin is thinnest."""
+    """A row per command: verdict, decisive limit, its probability, where its margin is thinnest."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title="Commands", title_justify="left", expand=False)
-    heads = ("command", "verdict", "limit", "broken [%]", "thinnest margin", "where, when")
+    heads = ("command", "verdict", "limit", "violated [%]", "smallest margin", "where, when")
     for name in heads:
         table.add_column(Text(name))
     commands = found.judgement.commands
@@ -77,7 +77,7 @@ def limit_table(found: Validation) -> Table:
     from rich.text import Text
 
     table = Table(title="Limits, over all commands", title_justify="left", expand=False)
-    for name in ("limit", "verdict", "broken [%]", "nominal", "thinnest margin", "where, when"):
+    for name in ("limit", "verdict", "violated [%]", "nominal", "smallest margin", "where, when"):
         table.add_column(Text(name))
     for name, f in found.judgement.limits.items():
         margin, where = thinnest(found, f.spot)
@@ -87,7 +87,9 @@ def limit_table(found: Validation) -> Table:
             Text(where),
         )  # fmt: skip
     if found.not_judged:
-        table.caption = "not judged: " + "; ".join(f"{k}: {v}" for k, v in found.not_judged.items())
+        table.caption = "not evaluated: " + "; ".join(
+            f"{k}: {v}" for k, v in found.not_judged.items()
+        )
     return table
 
 
@@ -95,7 +97,7 @@ def end_words(found: Validation) -> str:
     """Where the rover ends."""
     ellipse = found.judgement.ellipse
     if ellipse is None:
-        return "ends somewhere: too few runs for an ellipse"
+        return "too few runs for an ellipse of the end point"
     (x, y), (a, b) = ellipse.centre, ellipse.semi_axes
     text = (
         f"ends at ({x:.2f}, {y:.2f}) m; 95 % ellipse ± {100 * a:.3g} cm × ± {100 * b:.3g} cm, "

@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any
 from marsyard.cores import job_count
 from marsyard.errors import InputError
 from marsyard.executors import Stopped, Workers
+from marsyard.operations.distributions import Uncertain, read_uncertain, uncertain_of
 from marsyard.operations.sequence import Sequence, load_sequence, on_scenario, sequence_text
-from marsyard.operations.uncertain import Uncertain, read_uncertain, uncertain_of
 from marsyard.operations.validation.data import dataset
 from marsyard.operations.validation.judgement import Judgement, judge_runs
 from marsyard.operations.validation.limits import (
@@ -294,7 +294,7 @@ class _Job:
         (folder / "sequence.yaml").write_text(sequence_text(found.sequence), encoding="utf-8")
         write_scenario(found.scenario, folder / "scenario.yaml")
         done = found.data.sizes["run"] - 1
-        self.progress(done, self.n, "worst run again")
+        self.progress(done, self.n, "repeating the worst run")
         again = self._worst(found.judgement.worst_run)
         if again is not None:
             save_worst(again, folder)

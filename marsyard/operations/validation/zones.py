@@ -44,11 +44,11 @@ class Zone(Part):
     @model_validator(mode="after")
     def _one_shape(self) -> Zone:
         if (self.circle is None) == (self.polygon is None):
-            raise ValueError("give either circle or polygon")
+            raise ValueError("give either a circle or a polygon")
         if self.polygon is not None:
             x, y = np.array(self.polygon).T
             if abs(np.dot(x, np.roll(y, 1)) - np.dot(y, np.roll(x, 1))) < 1e-9:
-                raise ValueError("polygon: its corners enclose no area")
+                raise ValueError("polygon: the corners enclose no area")
         return self
 
     def outline(self, count: int = 73) -> np.ndarray:
@@ -117,11 +117,11 @@ def _next(polygon: np.ndarray) -> np.ndarray:
 
 def _to_outline(points: np.ndarray, polygon: np.ndarray) -> np.ndarray:
     """Distance of points [time, n, 2] from a polygon's edges [time, m, 2] [m], [time, n]."""
-    way = (_next(polygon) - polygon)[:, None]
+    edge = (_next(polygon) - polygon)[:, None]
     off = points[:, :, None] - polygon[:, None]
-    size = np.maximum(np.sum(way**2, axis=-1), 1e-300)
-    share = np.clip(np.sum(off * way, axis=-1) / size, 0.0, 1.0)
-    return np.sqrt(np.sum((off - share[..., None] * way) ** 2, axis=-1).min(axis=2))
+    size = np.maximum(np.sum(edge**2, axis=-1), 1e-300)
+    share = np.clip(np.sum(off * edge, axis=-1) / size, 0.0, 1.0)
+    return np.sqrt(np.sum((off - share[..., None] * edge) ** 2, axis=-1).min(axis=2))
 
 
 def _inside(points: np.ndarray, polygon: np.ndarray) -> np.ndarray:

@@ -49,7 +49,7 @@ class Topics:
         for text in given:
             key, mark, topic = text.partition("=")
             if key not in names:
-                raise InputError(f"--topic: '{key}' is not read; {suggest(key, names)}")
+                raise InputError(f"--topic: unknown key '{key}'; {suggest(key, names)}")
             if not mark or not topic:
                 raise InputError(f"--topic: '{text}' must be NAME=TOPIC, e.g. odom=/rover/odometry")
             if key in ("wrench", "sinkage") and "{wheel}" not in topic:
@@ -133,15 +133,16 @@ def _check_ends(path: Path) -> None:
         if start.startswith(sign):
             source = path.parent if path.suffix == ".db3" else path
             raise InputError(
-                f"'{path}' is {what}; make MCAP of it: pip install rosbags, then rosbags-convert "
+                f"'{path}' is {what}; convert it to MCAP: pip install rosbags, then "
+                f"rosbags-convert "
                 f"--src {source} --dst {path.stem}-mcap --dst-storage mcap"
             )
     if not start:
         raise InputError(f"'{path}' is empty")
     if not start.startswith(_MAGIC):
-        raise InputError(f"'{path}' is not an MCAP file: it does not begin like one")
+        raise InputError(f"'{path}' is not an MCAP file: its header is wrong")
     if end != _MAGIC or content < 2 * len(_MAGIC):
-        raise InputError(f"'{path}' is cut off: it has no end; `mcap recover` saves what is there")
+        raise InputError(f"'{path}' is truncated; `mcap recover` rescues the readable part")
 
 
 def _broken(path: Path, error: Exception) -> str:
@@ -158,8 +159,9 @@ def _read(reader: Any, path: Path, wanted: list[str] | None, bag: Bag) -> None:
     for index in summary.chunk_indexes:
         if index.compression not in _COMPRESSIONS:
             raise InputError(
-                f"'{path}' is compressed by '{index.compression}'; `mcap compress` writes it anew "
-                "by zstd"
+                f"'{path}' is compressed by '{index.compression}'; `mcap compress` rewrites it "
+                f"with zstd"
+                ""
             )
     chosen = []
     for channel in summary.channels.values():

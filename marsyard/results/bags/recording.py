@@ -76,7 +76,7 @@ class Recording:
         said = about["robot"] if own else given
         if said is None:
             raise InputError(
-                f"{self.bag.path.name}: say which robot it is of, --robot NAME (see `marsyard "
+                f"{self.bag.path.name}: name its robot with --robot NAME (see `marsyard "
                 "list rovers`), or a robot's file"
             )
         try:
@@ -84,8 +84,8 @@ class Recording:
         except InputError:
             if own and not Path(str(said)).exists():
                 raise InputError(
-                    f"{self.bag.path.name}: its robot '{said}' is not to be found here; --robot "
-                    "says where it is"
+                    f"{self.bag.path.name}: its robot '{said}' cannot be found here; give its "
+                    f"location with --robot"
                 ) from None
             raise
         model = robot.compile()
@@ -94,7 +94,7 @@ class Recording:
             # a scenario may have changed their sizes
             said = parse_json(about["wheels"], f"'{self.bag.path}': metadata")
             if not _are_sizes(said, wheels):
-                raise InputError(f"'{self.bag.path}': its metadata tells sizes of other wheels")
+                raise InputError(f"'{self.bag.path}': its metadata contains sizes of other wheels")
             wheels = {n: {**wheels[n], **w} for n, w in said.items()}
         return model, wheels, base_of(model, robot.base)
 
@@ -126,8 +126,8 @@ class Recording:
         mine = {n: np.array(rows, dtype=float) for n, rows in found.items() if n in own}
         if found and not mine:
             raise InputError(
-                f"{self.bag.path.name}: no joint of {self.topics.joint_states} is one of the "
-                f"robot; it has {few(sorted(found))}, the robot {few(own)}"
+                f"{self.bag.path.name}: no joint of {self.topics.joint_states} belongs to the "
+                f"robot; the topic has {few(sorted(found))}, the robot {few(own)}"
             )
         out: dict[str, tuple[np.ndarray, ...]] = {}
         for name, table in mine.items():
@@ -167,7 +167,7 @@ class Recording:
         left_out = not np.any(table[:, 8:14]) and bool(np.ptp(table[:, 1:4], axis=0).any())
         if left_out:
             self.notes.append(
-                f"{self.topics.odom} has no velocities: they are taken from its poses"
+                f"{self.topics.odom} has no velocities; they are derived from its poses"
             )
         return not left_out
 
@@ -178,7 +178,8 @@ class Recording:
         if not rows:
             others = [t for t, kind in self.bag.topics.items() if kind == "nav_msgs/Odometry"]
             raise InputError(
-                f"{self.bag.path.name}: where the robot is, is not said: neither odometry on "
+                f"{self.bag.path.name}: the robot's position is unknown: there is neither "
+                f"odometry on "
                 f"{self.topics.odom} nor a transform from {', '.join(WORLDS)} to {names[0]}; "
                 f"--topic odom=TOPIC names another of nav_msgs/Odometry; "
                 f"{suggest(self.topics.odom, others)}"
@@ -249,7 +250,9 @@ class Recording:
         efforts [N·m or N], [time, joint], NaN for joints that are not in the file."""
         self.missing = [name for name, _, _ in places if name not in joints]
         if self.missing:
-            self.notes.append(f"joints not in the file, kept as in the model: {few(self.missing)}")
+            self.notes.append(
+                f"joints missing in the file, kept at the model's values: {few(self.missing)}"
+            )
         effort = np.full((len(time), len(places)), np.nan)
         for k, (name, q, v) in enumerate(places):
             if name in joints:
@@ -271,7 +274,7 @@ class Recording:
         ahead = rotate(ds["quaternion_base"].values, np.array([[1.0, 0.0, 0.0]]))[:, None]
         heading = ahead - np.sum(ahead * axle, axis=-1, keepdims=True) * axle
         heading /= np.maximum(np.linalg.norm(heading, axis=-1, keepdims=True), 1e-9)
-        along, across = (np.sum(velocity * way, axis=-1) for way in (heading, axle))
+        along, across = (np.sum(velocity * direction, axis=-1) for direction in (heading, axle))
         radius = np.array([w["radius"] + w.get("lug_height", 0.0) for w in wheels])
         dofs = [int(self.model.jnt_dofadr[self.model.joint(w["joint"]).id]) for w in wheels]
         rate = self.v[:, dofs]

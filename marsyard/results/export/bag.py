@@ -71,8 +71,8 @@ def write_bag(source: Source, folder: Path) -> list[Path]:
     needed("mcap", "ros")
     if not source.ds.sizes["time"]:
         raise InputError(
-            f"'{source.folder}' has no record with finite coordinates; there is no motion to write "
-            "as MCAP"
+            f"'{source.folder}' has no record with finite coordinates; there is no motion to "
+            f"write as MCAP"
         )
     path = Path(folder) / FILE_NAME
     with replacing(path) as part, part.open("wb") as stream:
@@ -317,8 +317,10 @@ def _wheel(source: Source, wheel: str) -> Iterator[Iterator[Message]]:
             yield _numbers(f"{topic}/{name}", source.time, ds[name].values)
     for name, command in (("setpoint_rate", "rate"), ("setpoint_angle", "steering")):
         if name in ds:
-            told = ds[name].dropna("drive_time")
-            yield _numbers(f"{topic}/{command}_command", told["drive_time"].values, told.values)
+            written = ds[name].dropna("drive_time")
+            yield _numbers(
+                f"{topic}/{command}_command", written["drive_time"].values, written.values
+            )
 
 
 def _numbers(topic: str, times: np.ndarray, values: np.ndarray) -> Iterator[Message]:

@@ -244,7 +244,10 @@ class _Writer:
         if kind in (_BALL, _FREE):
             self._joint(name, "floating", parent, child, place)
             if kind == _BALL:
-                self.notes.append(f"joint {name} is a ball joint: its type 'floating' is too free")
+                self.notes.append(
+                    f"joint {name} is a ball joint: it is written as type "
+                    f"'floating', which has too many degrees of freedom"
+                )
             return
         zero, limited = float(model.qpos0[model.jnt_qposadr[joint]]), model.jnt_limited[joint]
         if kind == _HINGE:
@@ -287,10 +290,10 @@ class _Writer:
                   and model.dof_armature[model.jnt_dofadr[j]] > 0]  # fmt: skip
         ties = [model.equality(e).name or f"equality{e}" for e in range(model.neq)]
         for names, what in (
-            (ties, "closed loops and couplings of joints, left out"),
+            (ties, "closed loops and joint couplings, left out"),
             (sprung, "joints whose springs are left out"),
             (geared, "joints whose motors' inertia (armature) is left out"),
-            (beside, "bodies that are not of the robot's tree, left out"),
+            (beside, "bodies outside of the robot's tree, left out"),
         ):
             if names:
                 self.notes.append(f"{what}: {', '.join(names)}")

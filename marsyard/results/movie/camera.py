@@ -89,15 +89,15 @@ def _preset(
 
 
 PRESETS = {
-    "follow": _preset(42, -20, 3.95, "from behind and the right, moving along"),
+    "follow": _preset(42, -20, 3.95, "from behind and the right, following the robot"),
     "fixed": _preset(
-        42, -20, 3.95, "from one place, far enough to see the whole drive", fixed=True
+        42, -20, 3.95, "from a fixed point, far enough to see the whole drive", fixed=True
     ),
-    "orbit": _preset(42, -20, 3.95, "once around the robot", turns=1.0),
-    "wheel": _preset(68, -14, 5.5, "close to one wheel"),
+    "orbit": _preset(42, -20, 3.95, "one orbit around the robot", turns=1.0),
+    "wheel": _preset(68, -14, 5.5, "close-up of one wheel"),
     "side": _preset(90, -7, 3.95, "from the right"),
-    "top": _preset(0, -89.9, 3.9, "from above, heading up"),
-    "front": _preset(180 - 25, -14, 3.95, "from ahead"),
+    "top": _preset(0, -89.9, 3.9, "from above, heading upwards in the picture"),
+    "front": _preset(180 - 25, -14, 3.95, "from the front"),
 }
 
 

@@ -46,7 +46,7 @@ def check_target(path: Path, endings: Sequence[str]) -> None:
         raise InputError(f"out: '{path}' is a folder; give a file")
     above = next(p for p in path.absolute().parents if p.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
-        raise InputError(f"out: '{path}' cannot be written; '{above}' is no folder that can")
+        raise InputError(f"out: '{path}' cannot be written; '{above}' is not a writable folder")
     if path.suffix == ".mp4":
         _av()
 

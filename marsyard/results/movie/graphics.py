@@ -50,11 +50,11 @@ def platform() -> str:
     if wanted in ("egl", "osmesa", "glfw", "cgl"):
         tried = (wanted,)
     elif wanted in ("disable", "disabled", "off", "false", "0"):
-        raise InputError(f"MUJOCO_GL={wanted} forbids drawing; unset it or set it to {tried[0]}")
+        raise InputError(f"MUJOCO_GL={wanted} disables drawing; unset it or set it to {tried[0]}")
     for name in tried:
         if _works(name):
             return name
-    raise InputError(f"no graphics library to draw with (tried {', '.join(tried)}); {INSTALL}")
+    raise InputError(f"no graphics library found (tried {', '.join(tried)}); {INSTALL}")
 
 
 def _works(name: str) -> bool:
@@ -150,7 +150,7 @@ def picture_size(text: str) -> tuple[int, int]:
     if text in SIZES:
         return SIZES[text]
     if len(parts) != 2 or not all(p.strip().isdigit() for p in parts):
-        raise InputError(f"size: '{text}' is no size like 1280x720; {suggest(text, known)}")
+        raise InputError(f"size: '{text}' is not a size such as 1280x720; {suggest(text, known)}")
     return check_size((int(parts[0]), int(parts[1])))
 
 

@@ -64,7 +64,7 @@ class Shot:
             raise InputError("body: needs a camera other than wheel")
         if self.colour not in COLOURS:
             raise InputError(
-                f"colour: '{self.colour}' is none of the colours; {suggest(self.colour, COLOURS)}"
+                f"colour: '{self.colour}' is not a known colouring; {suggest(self.colour, COLOURS)}"
             )
         for name, value in (("distance", self.distance), ("force_scale", self.force_scale)):
             if value is not None and not (math.isfinite(value) and value > 0):
@@ -204,7 +204,7 @@ def _span(take: Take, start: float | None, end: float | None) -> tuple[float, fl
     first, last = low if start is None else start, high if end is None else end
     if not (low - 1e-9 <= first < last <= high + 1e-9):
         raise InputError(
-            f"start, end = {first:g}, {last:g} s: must be a part of the run, from {low:g} to "
+            f"start, end = {first:g}, {last:g} s: must be within the run, from {low:g} to "
             f"{high:g} s"
         )
     return first, last

@@ -191,7 +191,7 @@ class Take:
         if not len(self._hubs):
             raise InputError("camera wheel: the robot has no wheels; use another camera")
         if name is not None and name not in scene.wheels:
-            raise InputError(f"wheel: '{name}' is no wheel; {suggest(name, scene.wheels)}")
+            raise InputError(f"wheel: '{name}' is not a wheel; {suggest(name, scene.wheels)}")
         bodies = [self._wheel_body(k) for k in range(len(scene.wheels))]
         ahead = _turn_z(-self._heading[0], scene.position[0, bodies] - self._base[0])
         if name is None:
@@ -208,7 +208,7 @@ class Take:
         """One body as what the camera looks at."""
         names = self.scene.bodies
         if name not in names:
-            raise InputError(f"body: '{name}' is no body with a shape; {suggest(name, names)}")
+            raise InputError(f"body: '{name}' is not a body with a shape; {suggest(name, names)}")
         number = names.index(name)
         cloud = np.concatenate([p.vertices for p in self.scene.shapes[number]])
         middle = (cloud.min(axis=0) + cloud.max(axis=0)) / 2

@@ -12,7 +12,7 @@ by the velocity, so that marsyard takes them implicitly and the step may be long
 
 import numpy as np
 
-from marsyard.modules import OrganWrenches
+from marsyard.modules import ContactBodyWrenches
 
 SLOW = 0.01  # v₀ [m/s]
 
@@ -35,7 +35,7 @@ def elastic_bed(scenario, stiffness=2e4, damping=500.0, friction=0.7):
             point = np.hstack([np.eye(3), -lever])
             rates = np.diag([drag, drag, damping + stiffness * step])
             damp[i, :6, :6] = point.T @ rates @ point
-        return OrganWrenches(force, moment, damp)
+        return ContactBodyWrenches(force, moment, damp)
 
     return act
 

@@ -6,7 +6,7 @@ law has, and costs as much as the one inside (`marsyard bench outside_law`).
     F_z = k z,   F = μ F_z (1 − e^(−C |S|/μ)) along S,  S = (κ, −λ),   F_x ← F_x − c_r F_z
 
 z is how deep the wheel stands in the plane that is fitted to nine heights of the ground under it;
-κ and λ are slips that build up over the way L = r/20 (Pacejka 2006, section 7.2):
+κ and λ are slips that build up over the distance L = r/20 (Pacejka 2006, section 7.2):
 
     L κ̇ = (w − v_x) − V κ,   L λ̇ = v_y − max(V, |v_y|) λ,   V = max(|w|, |v_x|)
 

@@ -5,14 +5,14 @@ const by = (id) => document.getElementById(id);
 const BANNERS = {
   driving: "",
   editing: "Editing: the rover stands",
-  building: "Both worlds are being built …",
+  building: "Building both worlds …",
 };
 const HINTS = {
   driving: "Edit the ground in 3D: rocks, craters, soft patches, soils, rover and start. The rover "
     + "must stand, and no order may be under way.",
   editing: "Choose tools in the panel of the 3D view; Save writes a scenario file. Drive here ends "
     + "the present session and begins a new one on this ground; Back goes on as before.",
-  building: "The present session goes on until the new one is there.",
+  building: "The current session continues until the new one is ready.",
 };
 
 export class Environment {

@@ -142,7 +142,7 @@ function showState() {
   set("control", mine ? "you" : s.control ?? "nobody");
   tone("tile-control", mine ? "good" : "");
   by("take").hidden = mine;
-  set("pause", s.paused ? "Go on" : "Pause");
+  set("pause", s.paused ? "Resume" : "Pause");
   const drives = mine && environment.mode === "driving";
   for (const id of ["resume", "flush", "flush-all", "aim-goal"]) by(id).disabled = !drives;
   for (const id of ["preview", "validate", "send"]) by(id).disabled = environment.mode !== "driving";
@@ -193,10 +193,10 @@ function showWords(s) {
   const lines = s.words.map((text) => [text, s.link === "late" && /^Link late/.test(text)]);
   const told = s.words.some((text) => text.includes(s.remote_reason));
   if (s.remote === "gone" && !told) {
-    lines.unshift([`The far side is gone: ${s.remote_reason}`, false]);
+    lines.unshift([`The rover's simulation is gone: ${s.remote_reason}`, false]);
   }
   if (s.remote === "ended") lines.unshift([`The run has ended. ${s.remote_reason}`, true]);
-  if (s.remote === "starting") lines.unshift(["The far side is starting …", true]);
+  if (s.remote === "starting") lines.unshift(["The rover's simulation is starting …", true]);
   if (s.paused) lines.unshift(["Paused: time stands still.", true]);
   const key = JSON.stringify(lines);
   if (by("words").dataset.key === key) return;
@@ -354,8 +354,8 @@ function showGoal() {
   by("goal-send").disabled = by("goal-drop").disabled = goal === null || !me.hadControl;
   if (goal === null) {
     set("goal-words", by("aim-goal").checked
-      ? "Click on the terrain; dragging turns the camera."
-      : "Switch it on, then click on the terrain.");
+      ? "Click on the terrain; drag to rotate the camera."
+      : "Enable it, then click on the terrain.");
     return;
   }
   const from = state?.prediction ?? state?.rover;
@@ -400,7 +400,7 @@ for (const tab of document.querySelectorAll(".tabs button")) {
 /** What is asked before something is done anyway: the words of both buttons, and what it is. */
 const ASKED = {
   send: ["Send anyway", "Do not send", () => sequencer.ask("send", { anyway: true })],
-  back: ["Go back", "Go on editing", () => link.send("environment", { do: "back", anyway: true })],
+  back: ["Go back", "Continue editing", () => link.send("environment", { do: "back", anyway: true })],
 };
 
 function ask({ text, about }) {

@@ -1,4 +1,4 @@
-// Small plots: the error of predictions over time, and what is believed of the soil.
+// Small plots: the prediction error over time, and what is believed of the soil.
 
 const COLOURS = { grid: "#232d38", text: "#8a97a6", line: "#46a0ff", area: "#46a0ff22" };
 
@@ -21,7 +21,7 @@ export function drawErrors(canvas, errors) {
   const box = { left: 44, top: 16, right: width - 6, bottom: height - 18 };
   if (errors.length < 2) {
     c.fillStyle = COLOURS.text;
-    c.fillText("No prediction could be compared with telemetry yet.", 4, height / 2);
+    c.fillText("No prediction has been compared with telemetry yet.", 4, height / 2);
     return;
   }
   const times = errors.map((e) => e[0]);

@@ -247,7 +247,7 @@ export class Sequencer {
     if (!rows.length) {
       const row = document.createElement("li");
       row.className = "empty";
-      row.textContent = "Add commands, write them below, load a file, or record a drive.";
+      row.textContent = "Add commands, type them below, load a file, or record a drive.";
       rows.push(row);
     }
     by("commands").replaceChildren(...rows);

@@ -1,11 +1,11 @@
 """Figures of a validation: map, timeline, margins.
 
 Map: the nominal ground as a hillshade, the tracks of all runs, light, the nominal one, the ellipse
-that holds the end with 95 %, keep-out zones, and by number of the command the place where its
-deciding limit is nearest or most broken. Timeline: the commands of the nominal run in the colours
-of their verdicts; whiskers from the 5th to the 95th percentile of their ends over the runs.
-Margins: each limit over time, the band from the 5th to the 95th percentile of the runs that are
-still under way.
+that is the 95 % confidence region of the end, keep-out zones, and by number of the command the
+place where its deciding limit is nearest or most broken. Timeline: the commands of the nominal run
+in the colours of their verdicts; whiskers from the 5th to the 95th percentile of their ends over
+the runs. Margins: each limit over time, the band from the 5th to the 95th percentile of the runs
+that are still under way.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ def save_figures(found: Validation, simulation: Simulation, folder: Path) -> dic
     drawn = {
         "map": (
             "Map", draw_map(found, simulation),
-            f"Tracks of {runs} runs (thin) and of the nominal one (blue), on the nominal ground. "
-            "Numbers are commands, where their deciding limit has its thinnest margin. Dots: where "
-            "runs ended; ellipse: holds the end with 95 %.",
+            f"Tracks of {runs} runs (thin) and of the nominal run (blue) on the nominal ground. "
+            f"Numbers mark commands, at the smallest margin of their decisive limit. Dots: end "
+            f"points of the runs; ellipse: 95 % confidence region of the end point.",
         ),
         "timeline": (
             "Timeline", draw_timeline(found),
-            "Commands of the nominal run in the colours of their verdicts; whiskers: 5 to 95 % of "
-            "the runs end there.",
+            "Commands of the nominal run, coloured by verdict; whiskers: 5th to 95th percentile "
+            "of the end time.",
         ),
         "margins": (
             "Limits over time", draw_margins(found),
-            "Band: 5 to 95 % of the runs under way; blue line: nominal run; thin line: worst run; "
-            "red: the limit.",
+            "Band: 5th to 95th percentile of the active runs; blue line: nominal run; thin line: "
+            "worst run; red: limit.",
         ),
     }  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
@@ -142,7 +142,7 @@ def _zone(ax: Axes, limit: Limit) -> None:
 
 
 def _spots(ax: Axes, found: Validation) -> None:
-    """The commands' numbers at their thinnest margins; those that coincide are drawn beside."""
+    """The commands' numbers at their smallest margins; those that coincide are drawn beside."""
     taken: list[tuple[float, float]] = []
     for c in found.judgement.commands:
         spot = c.limits[c.deciding].spot

@@ -34,7 +34,7 @@ from marsyard.results.report import versions
 from marsyard.results.report_parameters import parameters_section
 
 if TYPE_CHECKING:
-    from marsyard.operations.uncertain import Distribution
+    from marsyard.operations.distributions import Distribution
     from marsyard.operations.validation.validate import Validation
     from marsyard.operations.validation.worst import WorstRun
     from marsyard.simulation import Simulation
@@ -103,7 +103,9 @@ def _tiles(found: Validation) -> str:
     rows = [("runs", str(j.runs)), ("some limit broken [%]", probability(j.any))]
     if j.thinnest is not None:
         margin, _ = thinnest(found, j.thinnest)
-        rows.append((f"thinnest: {limit_words(found, j.thinnest.limit)}", margin.split(" (")[0]))
+        rows.append(
+            (f"smallest margin: {limit_words(found, j.thinnest.limit)}", margin.split(" (")[0])
+        )
     nominal = float(found.data.simulated.values[0])
     rows.append(("nominal duration", quantity(nominal, "s", 3)))
     return tiles(rows)
@@ -160,9 +162,9 @@ def _worst(found: Validation) -> str:
     broken = [str(n) for i, n in enumerate(at.limit.values) if np.any(at.broken.values[i] == 1)]
     text = "The nominal run" if number_of == 0 else f"Run {number_of} of the samples"
     text += (
-        f" breaks most: {', '.join(limit_words(found, n) for n in broken)}."
+        f" violates most limits: {', '.join(limit_words(found, n) for n in broken)}."
         if broken
-        else " has the thinnest margin; it breaks no limit."
+        else " has the smallest margin; it violates no limit."
     )
     reason = str(at.reason.values)
     text += f" {reason[:1].upper()}{reason[1:]}." if reason else ""
@@ -213,7 +215,7 @@ def _failures(found: Validation) -> str:
 
 def _uncertain(found: Validation) -> str:
     rows = [(p, distribution_text(d)) for p, d in found.uncertain.values.items()]
-    how = "The default: assumed, see docs/how-to/validate.md." if found.assumed else "As given."
+    how = "Default (assumed values), see docs/how-to/validate.md." if found.assumed else "As given."
     if not rows:
         return paragraph("Nothing: all runs are the same.")
     asked = int(found.data.attrs["asked"])
@@ -232,11 +234,11 @@ def _speed(found: Validation) -> list[tuple[str, str]]:
     elapsed, simulated = float(info["elapsed"]), float(info["simulated"])
     runs = max(found.data.sizes["run"], 1)
     return [
-        ("runs, with the nominal one", str(runs)),
+        ("runs, including the nominal one", str(runs)),
         ("processes", str(info["workers"])),
         ("simulated time, all runs", quantity(simulated, "s", 4)),
         ("elapsed", quantity(elapsed, "s", 4)),
         ("times real time", f"{simulated / max(elapsed, 1e-9):.3g} ×"),
-        ("time of the loops, all runs", quantity(float(info["wall_time"]), "s", 4)),
+        ("computing time, all runs", quantity(float(info["wall_time"]), "s", 4)),
         ("started", str(info["started"])),
     ]

@@ -14,9 +14,9 @@ import numpy as np
 from marsyard.errors import InputError, suggest
 from marsyard.robot import extent
 from marsyard.robot.anatomy import HINGE, ROUND, Anatomy
+from marsyard.robot.contact_bodies import MOST_ROAD_WHEELS
 from marsyard.robot.extent import Round
 from marsyard.robot.motors import Motors
-from marsyard.robot.organs import MOST_ROAD_WHEELS
 from marsyard.robot.roles import Roles, TrackGuess, WheelGuess, Wish
 
 NO_WHEEL = re.compile(r"lidar|laser|radar|antenna|fan|prop|rotor|camera|mast|arm_|gripper", re.I)
@@ -86,7 +86,7 @@ class Organs(Anatomy):
                 for j in found:
                     wheels.append(self._as_wheel(j, self._size_of(j)))
                     keys.append(key if len(found) == 1 else "")
-                    self._is_drive(j, "as you said")
+                    self._is_drive(j, "as given")
         named = self._keys([w.place for w in wheels], keys)
         pairs = sorted(zip(named, wheels, strict=True), key=lambda pair: self._order(pair[1]))
         self.roles.wheels = dict(pairs)
@@ -96,7 +96,7 @@ class Organs(Anatomy):
         if said is False or (said is None and re.search("caster", self.text(j), re.I)):
             self.roles.give(name, "passive", f"{why}; no motor")
         else:
-            self.roles.give(name, "drives", f"{why}; motor of the file" if said else why)
+            self.roles.give(name, "drives", f"{why}; motor defined in the file" if said else why)
 
     def _omni_wheels(self, wheels: list[WheelGuess], keys: list[str]) -> None:
         """Rollers of omni wheels are the wheels that touch the ground; their hub is driven."""
@@ -115,7 +115,7 @@ class Organs(Anatomy):
     def _size_of(self, j: int) -> Round:
         """The size of a wheel that the user named."""
         if int(self.m.jnt_type[j]) != HINGE:
-            raise InputError(f"--wheels: '{self.names[j]}' slides; a wheel turns about a hinge")
+            raise InputError(f"--wheels: '{self.names[j]}' slides; a wheel needs a hinge")
         shape = self.round_about(j)
         given = self.wish.radius is not None and self.wish.width is not None
         if shape is None and not given:
@@ -210,7 +210,7 @@ class Organs(Anatomy):
             )
         parents = {int(self.m.body_parentid[self.body_of(j)]) for j in found}
         if len(parents) > 1:
-            raise InputError(f"--tracks: the rollers of {key} must all hang on the same body")
+            raise InputError(f"--tracks: the rollers of {key} must all be carried by the same body")
         rollers = [self._as_wheel(j, self._size_of(j)) for j in found] + still
         rollers.sort(key=lambda r: float(r.place @ self.roles.front))
         sprocket = self._one(rollers, _SPROCKET, self.motors.named) or next(
@@ -301,7 +301,7 @@ class Organs(Anatomy):
         for key, b in zip(named, ends, strict=True):
             said = wish.feet is not None
             self.roles.why[f"body {self.body_name(b)}"] = (
-                "as you said" if said else "end of a limb that reaches the ground"
+                "as given" if said else "end of a limb that reaches the ground"
             )
             for j in self.joints_above(b):
                 if self.names[j] not in self.roles.joints:

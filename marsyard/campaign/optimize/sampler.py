@@ -77,7 +77,7 @@ class Asker:
 
 
 def _constraints(study: OptimizeFile, found: Score) -> dict[str, float]:
-    """What Optuna hears of limits, and that all runs gave numbers: kept where not above 0."""
+    """What Optuna hears of limits, and that all runs yielded numbers: kept where not above 0."""
     named = {f"{k} {c.output}": c for k, c in enumerate(study.constraints)}
     if not found.complete:
         return {**{name: 0.0 for name in named}, "numbers": FAILED}

@@ -3,8 +3,8 @@
 A controller is called at the start of each control period. Its torques and speeds stand in the
 table of laws as constants, so that the scenario's motors bound them as they bound any law.
 
-An interaction is a law (`interaction.law`) whose attachments are the organs and the ground. The
-loop calls it by address before each step; here that address leads to Python.
+An interaction is a law (`interaction.law`) whose attachments are the contact bodies and the ground.
+The loop calls it by address before each step; here that address leads to Python.
 
 What a box does wrong ends the run in one sentence that names box, field and time; what was recorded
 is kept.
@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import mujoco
 import numpy as np
 
-from marsyard.errors import InputError, told
+from marsyard.errors import InputError, format_exception
 from marsyard.interaction.attachments import Attachment, Attachments
 from marsyard.interaction.law import CALLS, Law, Recorded, Variable, must_fit
 from marsyard.jit import F1, by_reference
-from marsyard.ports import Control, Interaction, JointCommands, Message, OrganWrenches
+from marsyard.ports import ContactBodyWrenches, Control, Interaction, JointCommands, Message
 from marsyard.simulation.owner import part_of
 from marsyard.simulation.port_states import (
     Felt,
@@ -50,20 +50,20 @@ class BoxError(InputError):
 
 
 @contextmanager
-def blamed(box: str, time: float) -> Iterator[None]:
+def attribute_errors_to(box: str, time: float) -> Iterator[None]:
     """Errors inside become one sentence about the box."""
     try:
         yield
     except InputError as error:
         raise BoxError(f"{box} at t = {time:.6g} s: {error}") from error
     except Exception as error:
-        raise BoxError(f"{box} at t = {time:.6g} s: {told(error)}") from error
+        raise BoxError(f"{box} at t = {time:.6g} s: {format_exception(error)}") from error
 
 
 def answer_of(kind: type[Message], value: Any, **sizes: int) -> Any:
     """What a box gave, as arrays; one sentence if it is something else."""
     if not isinstance(value, kind):
-        raise InputError(f"gave a {type(value).__name__}; {kind.__name__} is needed")
+        raise InputError(f"gave a {type(value).__name__}; {kind.__name__} is required")
     return value.fit(**sizes)
 
 
@@ -105,7 +105,7 @@ class OwnControl:
         """Ask the controller and write its commands into the table of laws."""
         s = self._simulation
         look(s)
-        with blamed(self._name, s.time):
+        with attribute_errors_to(self._name, s.time):
             given = self.law(s.time, joint_states(s), base_state(s), self._felt.mean())
             m = len(s.world.joints)
             command: JointCommands = answer_of(JointCommands, given, m=m)
@@ -148,7 +148,7 @@ class OwnInteraction(Law):
         self._callback = CALLBACK(lambda a, b, time, h, theta, flag: me._evaluate(time, h))
 
     def attach(self, attached: Attachments) -> None:
-        """The organs' velocities and forces."""
+        """The contact bodies' velocities and forces."""
         self._attached = attached
         super().attach(attached)
 
@@ -158,17 +158,19 @@ class OwnInteraction(Law):
         return tuple(address if name == "evaluate" else 0 for name in CALLS)
 
     def coordinates(self) -> dict[str, Any]:
-        """The organs by name."""
-        return {"organ": list(self.table.name)}
+        """The contact bodies by name."""
+        return {"contact_body": list(self.table.name)}
 
     def variables(self, seen: Recorded) -> dict[str, Variable]:
-        """Means over each record interval of what it did to the organs."""
+        """Means over each record interval of what it did to the contact bodies."""
         mean = seen.impulses / seen.interval[:, None, None]
-        force = "force of the interaction on the organ"
-        moment = "its moment about the organ's origin"
+        force = "force of the interaction on the contact body"
+        moment = "its moment about the origin of the contact body"
         return {
-            "organ_force": Variable(("organ", "axis"), mean[..., 0:3], "N", force),
-            "organ_moment": Variable(("organ", "axis"), mean[..., 3:6], "N·m", moment),
+            "contact_body_force": Variable(("contact_body", "axis"), mean[..., 0:3], "N", force),
+            "contact_body_moment": Variable(
+                ("contact_body", "axis"), mean[..., 3:6], "N·m", moment
+            ),
         }
 
     def _evaluate(self, time: float, step: float) -> int:
@@ -182,11 +184,11 @@ class OwnInteraction(Law):
 
     def _act(self, time: float, step: float) -> None:
         a = self._attached
-        with blamed(self._title, time):
+        with attribute_errors_to(self._title, time):
             given = self.law(time, step, self.table.states(self._simulation.data, a.V))
-            w = answer_of(OrganWrenches, given, n=len(self.table.name))
+            w = answer_of(ContactBodyWrenches, given, n=len(self.table.name))
             if (np.diagonal(w.damping, axis1=1, axis2=2) < 0).any():
-                raise InputError("damping: must not be negative on its diagonal; it brakes")
+                raise InputError("damping: must not be negative on its diagonal")
         a.F[:, :3], a.F[:, 3:6], a.F[:, 6] = w.force, w.moment, w.belt_force
         a.B[:] = 0.5 * (w.damping + np.swapaxes(w.damping, 1, 2))
         a.active[:] = 1
@@ -217,7 +219,7 @@ class _Nothing(NamedTuple):
 
 
 def organ_attachments(model: mujoco.MjModel, table: OrganTable) -> list[Attachment]:
-    """The organs and the ground."""
+    """The contact bodies and the ground."""
     made, organ = [], 0
     for k, kind in enumerate(table.kind):
         is_organ = kind in ("foot", "track")

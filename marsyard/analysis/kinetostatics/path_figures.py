@@ -1,4 +1,4 @@
-"""Figures of kineto-statics along a way: the climb of a step, a run."""
+"""Figures of kineto-statics along a path: the climb of a step, a run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def climb_demand(
     Args:
         names: of the climbs; their height unless told. most: demand at which the axis ends.
     """
-    heading = title or "Friction that the climb of a step takes"
+    heading = title or "Friction demand of climbing a step"
     canvas, (ax,) = sheet(heading, [3.6])
     highest = friction
     for k, climb in enumerate(climbs):
@@ -56,7 +56,7 @@ def climb_demand(
             label="hardest pose")  # fmt: skip
     if not all(climb.complete for climb in climbs):
         ax.plot([], [], "x", color=GREY, markersize=8, markeredgewidth=2.0, linestyle="none",
-                label="no pose leads on")  # fmt: skip
+                label="no further pose")  # fmt: skip
     _name_axles(ax, climbs)
     ax.set_ylim(0, min(1.12 * highest, most))
     ax.set_ylabel("friction demand", fontsize=FONT)
@@ -128,7 +128,7 @@ def along_figure(found: xr.Dataset, title: str | None = None) -> Canvas:
     over = lost | (demand > upper)
     if over.any():
         middle.plot(time[over], np.full(int(over.sum()), 0.985 * upper), "^", color=BLUE,
-                    markersize=4, linestyle="none", label="higher, or no balance")  # fmt: skip
+                    markersize=4, linestyle="none", label="higher, or no equilibrium")  # fmt: skip
     middle.set_ylabel("friction", fontsize=FONT)
     bottom.plot(time, found["height"].values, color=GREY, linewidth=1.4, label="base")
     bottom.set_ylabel("height [m]", fontsize=FONT)

@@ -144,7 +144,8 @@ class Uncertain:
             for number in numbers:
                 if number in self.values:
                     raise InputError(
-                        f"uncertain.{number}: belongs to the covariance of {path}, too; drop one"
+                        f"uncertain.{number}: is part of the covariance of {path} as well; remove "
+                        f"one of them"
                     )
             values |= numbers
             joints.append(joint)
@@ -220,7 +221,7 @@ def parse(text: Any, field: str) -> Distribution:
         raise InputError(f"{field}: '{text}' must be a distribution, e.g. normal(0, 5 cm)")
     relation, kind, inner = (match[1] or "").strip(), match[2].lower(), match[3]
     if kind not in KINDS:
-        raise InputError(f"{field}: '{kind}' is no distribution; {suggest(kind, KINDS)}")
+        raise InputError(f"{field}: '{kind}' is not a distribution; {suggest(kind, KINDS)}")
     parts = [p.strip() for p in inner.split(",")] if inner.strip() else []
     least, most = KINDS[kind]
     if not least <= len(parts) <= most or (kind in _CUT and len(parts) == 3):
@@ -264,11 +265,11 @@ def _check(kind: str, a: tuple[Any, ...], field: str) -> None:
     elif _falls(kind, a):
         wrong = "low must be below high"
     elif kind == "triangular" and not (a[0] <= a[1] <= a[2] and a[0] < a[2]):
-        wrong = "low, most and high must rise"
+        wrong = "low, most and high must increase"
     elif kind == "lognormal" and not (a[0] > 0 and a[1] > 1):
         wrong = "the median must be above 0 and the factor above 1"
     elif kind == "integers" and not (a[0] <= a[1] and all(float(v).is_integer() for v in a)):
-        wrong = "two whole numbers that rise are expected"
+        wrong = "two increasing whole numbers are expected"
     if wrong:
         raise InputError(f"{field}: {kind}({', '.join(f'{v:g}' for v in a)}): {wrong}")
 
