@@ -23,7 +23,7 @@ import numpy as np
 
 from marsyard.errors import InputError
 from marsyard.robot import extent
-from marsyard.robot.organs import Foot
+from marsyard.robot.contact_bodies import Foot
 from marsyard.rotations import matrix_of
 
 _SAME = 1e-3  # heights nearer than this are the same [m]

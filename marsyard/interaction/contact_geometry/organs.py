@@ -9,8 +9,8 @@ straight parts between them. These lie 1 mm inside the belt, so that on plane gr
 carry and the contact problem stays small; a stone or an edge beside the middle or between two
 rollers is felt by them. How the weight is shared between more than three rigid rollers is not
 determined, as for any rigid body on more than three points.
-The surface of a belt moves along itself with r_s ω_s (`robot.organs`): the contact's Jacobian has
-that rate in the column of the sprocket, and the ground's pull turns it.
+The surface of a belt moves along itself with r_s ω_s (`robot.contact_bodies`): the contact's
+Jacobian has that rate in the column of the sprocket, and the ground's pull turns it.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from typing import Any
 
 from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import NUMBERS, Soil, changed_numbers, load_soil
-from marsyard.operations.uncertain import COVARIANCE, SOIL_PATH, Uncertain, parse
+from marsyard.operations.distributions import COVARIANCE, SOIL_PATH, Uncertain, parse
 from marsyard.rotations import roll_pitch_yaw
 from marsyard.scenario import validate
 from marsyard.scenario.resolving import resolve_terrain
