@@ -64,7 +64,7 @@ def test_ding_wheel_with_lugs(row):
     # whether sinkage was measured from the rim or the tips is not said
     ratio = got["sinkage"] / row["sinkage"]
     if row["slip"] <= 0.4:
-        assert 0.65 < ratio < 1.0
+        assert ratio == pytest.approx(1.0, abs=0.3)
     else:
         assert 0.55 < ratio < 0.65  # misfit: slip sinkage grows faster than Lyasko's
 
@@ -75,8 +75,11 @@ def test_ding_smooth_wheel(row):
     got = wt.steady(bench, row["slip"])
     assert abs(got["pull"] - row["pull"]) < 0.1 * bench.load
     assert got["torque"] == pytest.approx(row["torque"], abs=0.08 * bench.load * bench.radius)
-    # misfit: too little sinkage, with slip and without
-    assert 0.5 < got["sinkage"] / row["sinkage"] < 0.75
+    ratio = got["sinkage"] / row["sinkage"]
+    if row["slip"] <= 0.4:
+        assert ratio == pytest.approx(1.0, abs=0.3)
+    else:
+        assert 0.55 < ratio < 0.65  # misfit: slip sinkage grows faster than Lyasko's
 
 
 def test_a_dragged_layer_explains_the_sinkage_of_a_smooth_wheel():

@@ -503,7 +503,7 @@ class Model:
         return out
 
     def to_sides(self, node, reach):
-        """Eq. (9a): 1/d² integrated along the four sides of the footprint."""
+        """Eq. (9a): 1/(d² + ζ²) integrated along the four sides of the footprint."""
         along, left = self.beside(node)
         half, least = self.wheel.half, 1e-3 * self.wheel.half
         far = {"front": reach["front"] - along, "rear": reach["rear"] + along,
@@ -511,8 +511,11 @@ class Model:
         far = {side: max(a, least) for side, a in far.items()}
         ends = {"front": ("left", "right"), "left": ("front", "rear")}
         ends |= {"rear": ends["front"], "right": ends["left"]}
+        zone = 0.5 * min(far["front"] + far["rear"], far["left"] + far["right"])
+        alpha = {side: math.hypot(a, zone) for side, a in far.items()}
         return {
-            side: sum(math.atan2(far[end], a) for end in ends[side]) / a for side, a in far.items()
+            side: sum(math.atan2(far[end], a) for end in ends[side]) / a
+            for side, a in alpha.items()
         }
 
     def shares(self, node, touch, border, reach):

@@ -11,14 +11,17 @@ soil was pushed, weights normalised to one. Where no border node lies in that di
 used.
 
 *Sides of a wheel.* A wheel meets again what it lays down ahead: it rides on it, higher by the part
-of its sinkage that goes there. This part must not depend on how many nodes stand along the contact.
-For wheels the four sides of the footprint, a rectangle from `ahead` to `behind` the axle and of the
-wheel's width, therefore share the sinkage part as (9) integrated along them,
+of its depth that goes there. This part must not depend on how many nodes stand along the contact.
+For wheels the four sides of the footprint, a rectangle from `ahead` of the axle to `behind` it and
+as wide as the wheel, therefore share the sinkage part as (9) integrated along them,
 
-    ∫ dy/(a² + y²) = (arctan(y₁/a) + arctan(y₂/a)) / a,                                    (9a)
+    ∫ dy/(a² + ζ² + y²) = (arctan(y₁/α) + arctan(y₂/α)) / α,        α² = a² + ζ²,          (9a)
 
 a from the node to the side, y₁ and y₂ to its two ends; the border nodes of each side share its part
-as (9). How far the footprint reaches follows from the height of the soil ahead and behind.
+as (9). How far the footprint reaches follows from the height of the soil ahead and behind. Soil
+that yields under a footing does not rise at its very edge but in a zone beside it as wide as its
+shorter side (Prandtl 1920, Terzaghi 1943); ζ is half of that. With ζ = 0 all that is pressed where
+a wheel enters the soil would be moved ahead, by no distance at all.
 
 *Room.* Soil is not put where a body is: a border node under a body's overhang takes no more than
 the free height there, less a gap of a twentieth of the spacing. The rest goes to the next nodes
@@ -64,6 +67,8 @@ FRONT, REAR, LEFT, RIGHT = range(4)
 SIDES = 4
 #: a footprint node is no nearer to a side than this part of the wheel's half width
 _LEAST = 1e-3
+#: the zone where soil rises beside a footprint, half way through, by the shorter side of that
+_ZONE = 0.5
 #: an axle steeper than this (cosine of its slope) has no sides
 _UPRIGHT = 0.1
 
@@ -225,9 +230,10 @@ def find_sides(grid, bodies, patch, b, n):
 
 
 @inlined
-def toward_side(far, one, other):
+def toward_side(far, one, other, zone):
     """Eq. (9a): a side at the distance `far`, with its ends `one` and `other` beside the node."""
-    return (math.atan(one / far) + math.atan(other / far)) / far
+    alpha = math.sqrt(far * far + zone * zone)
+    return (math.atan(one / alpha) + math.atan(other / alpha)) / alpha
 
 
 @kernel
@@ -240,10 +246,11 @@ def share_sides(bodies, patch, b, x, y):
     rear = max(reach[REAR] + along, least)
     right = max(reach[RIGHT] + left, least)
     left = max(reach[LEFT] - left, least)
-    patch.side_share[FRONT] = toward_side(front, left, right)
-    patch.side_share[REAR] = toward_side(rear, left, right)
-    patch.side_share[LEFT] = toward_side(left, front, rear)
-    patch.side_share[RIGHT] = toward_side(right, front, rear)
+    zone = _ZONE * min(front + rear, left + right)
+    patch.side_share[FRONT] = toward_side(front, left, right, zone)
+    patch.side_share[REAR] = toward_side(rear, left, right, zone)
+    patch.side_share[LEFT] = toward_side(left, front, rear, zone)
+    patch.side_share[RIGHT] = toward_side(right, front, rear, zone)
 
 
 @kernel
