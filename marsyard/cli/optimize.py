@@ -15,8 +15,9 @@ from marsyard.cli._campaign import (
     RESUME,
     SCHEDULER,
     SET,
-    again,
     pace,
+    run_watched,
+    settings_of,
     speaker,
     tell_warnings,
 )
@@ -68,29 +69,15 @@ def optimize(
       marsyard optimize study.yaml --dry-run
       marsyard optimize study.yaml --scheduler tcp://10.0.0.5:8786 --resume
     """
-    from rich.console import Console
+    from marsyard.campaign.optimize import optimize as run
 
-    from marsyard.campaign import Interrupted
-    from marsyard.campaign.optimize import optimize as run_optimize
-    from marsyard.cli._screen import Screen
-    from marsyard.scenario import parse_setting
-
-    settings = dict(parse_setting(text) for text in set_)
     if dry:
-        _show(study, settings)
+        _show(study, settings_of(set_))
         return
-    folder = out or Path("runs") / f"optimize-{study.stem}"
-    try:
-        with Screen(Console(stderr=True), quiet) as screen:
-            found = run_optimize(
-                study, out=folder, jobs=jobs, scheduler=scheduler, resume=resume,
-                overwrite=overwrite, settings=settings, say=screen.say, watch=screen.watch,
-                stop=screen.stopped,
-            )  # fmt: skip
-    except Interrupted as stopped:
-        call = again("optimize", study, out, scheduler, set_)
-        print(f"stopped: {stopped}; go on with: {call}", file=sys.stderr)
-        sys.exit(130)
+    found = run_watched(
+        "optimize", run, study, out, scheduler, set_, quiet, jobs=jobs, resume=resume,
+        overwrite=overwrite,
+    )  # fmt: skip
     _print(found)
     if not found.front:
         sys.exit(1)

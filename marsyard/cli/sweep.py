@@ -15,8 +15,9 @@ from marsyard.cli._campaign import (
     RESUME,
     SCHEDULER,
     SET,
-    again,
     pace,
+    run_watched,
+    settings_of,
     speaker,
     tell_warnings,
 )
@@ -63,29 +64,15 @@ def sweep(
       marsyard sweep study.yaml --dry-run
       marsyard sweep study.yaml --scheduler tcp://10.0.0.5:8786 --resume
     """
-    from rich.console import Console
+    from marsyard.campaign import sweep as run
 
-    from marsyard.campaign import Interrupted
-    from marsyard.campaign import sweep as run_sweep
-    from marsyard.cli._screen import Screen
-    from marsyard.scenario import parse_setting
-
-    settings = dict(parse_setting(text) for text in set_)
     if dry:
-        _show(study, settings)
+        _show(study, settings_of(set_))
         return
-    folder = out or Path("runs") / f"sweep-{study.stem}"
-    try:
-        with Screen(Console(stderr=True), quiet) as screen:
-            found = run_sweep(
-                study, out=folder, jobs=jobs, scheduler=scheduler, resume=resume,
-                overwrite=overwrite, settings=settings, say=screen.say, watch=screen.watch,
-                stop=screen.stopped, zarr=zarr,
-            )  # fmt: skip
-    except Interrupted as stopped:
-        call = again("sweep", study, out, scheduler, set_)
-        print(f"stopped: {stopped}; go on with: {call}", file=sys.stderr)
-        sys.exit(130)
+    found = run_watched(
+        "sweep", run, study, out, scheduler, set_, quiet, jobs=jobs, resume=resume,
+        overwrite=overwrite, zarr=zarr,
+    )  # fmt: skip
     _print(found)
     if len(found.failures) == len(found.outcomes):
         sys.exit(1)
