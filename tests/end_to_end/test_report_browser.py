@@ -232,7 +232,7 @@ def other_report(tmp_path_factory):
     curves = (PageCurve("slow", x, 10 * x, "#2b5fc0", dots=True),
               PageCurve("fast", x, 20 * x + 1, "#d55e00", dots=True))  # fmt: skip
     band = PageCurve("90 %", x, np.array([1.0, 2.0, np.nan]), "#888888",
-                     upper=np.array([3.0, 50.0, 4.0]))  # fmt: skip
+                     upper=np.array([3.0, 90.0, 4.0]))  # fmt: skip
     cloud = PageCurve("runs", np.linspace(0, 2, 40), np.linspace(3, 5, 40), "#2f8f4e", points=True)
     panels = [PagePanel("pull [N]", (band, *curves)), PagePanel("work [J]", (cloud,))]
     long = "a_very_long_name_without_any_place_to_break_it/" * 4
@@ -280,7 +280,7 @@ def test_a_band_is_filled_where_both_its_ends_are_known(browser, other_report):
     outline = bands.get_attribute("d")
     assert outline.endswith("Z") and outline.count("L") == 3  # of the first two values
     high = page.locator("#key-plots svg.canvas").first.locator(".beside").all_text_contents()
-    assert max(float(t) for t in high) >= 50
+    assert max(float(t) for t in high) >= 60
     page.close()
 
 
