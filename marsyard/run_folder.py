@@ -124,6 +124,19 @@ def _kept_elsewhere(target: Path, write: Callable[[Path], None]) -> InputError:
     return InputError(f"{lost}; the results were kept in '{other}'")
 
 
+def check_folder(folder: Path, mark: str) -> Path:
+    """A folder to write to; refuses a file, and a folder with files in it but not the one that
+    marks an earlier result of the same kind."""
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"--out: '{folder}' is a file; give a folder")
+        if folder.is_dir() and any(folder.iterdir()) and not (folder / mark).exists():
+            raise InputError(f"--out: '{folder}' holds other files; give a new folder")
+    except OSError as error:
+        raise InputError(f"--out: '{folder}' cannot be used ({error.strerror})") from None
+    return folder
+
+
 def default_folder(name: str) -> Path:
     """Where a run goes when no folder is named: runs/<scenario>, slashes made dashes."""
     stem = Path(name).stem if name.endswith((".yaml", ".yml")) else name

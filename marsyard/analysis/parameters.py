@@ -24,8 +24,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from marsyard.errors import InputError, suggest
 from marsyard.interaction.wheel_models import MODELS
 
@@ -317,8 +315,3 @@ def default_free(
         if "torque" not in measured:
             gone |= {"c_P1", "c_P2"}
     return tuple(n for n in names if n not in gone)
-
-
-def to_units(free: list[Parameter], values: Mapping[str, float]) -> np.ndarray:
-    """The free parameters as parts of their ranges."""
-    return np.array([p.to_unit(values[p.name]) for p in free])

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from marsyard.campaign.journal import Journal, read_header
 from marsyard.campaign.resume import other_versions
 from marsyard.errors import InputError
-from marsyard.run_folder import is_full
+from marsyard.run_folder import check_folder, is_full
 from marsyard.single_run import Say
 
 JOURNAL = "finished.log"
@@ -42,10 +42,7 @@ def earlier_journal(
             f"--out: '{folder}' holds a study; continue it with --resume, replace it with "
             f"--overwrite, or give another folder"
         )
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out: '{folder}' is a file; give a folder")
-    if folder.exists() and not path.exists() and any(folder.iterdir()):
-        raise InputError(f"--out: '{folder}' holds other files; give a new folder")
+    check_folder(folder, JOURNAL)
     return None
 
 

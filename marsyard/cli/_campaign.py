@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,48 @@ SET: Any = typer.Option(
     autocompletion=_complete.settings,
 )  # fmt: skip
 QUIET: Any = typer.Option(False, "--quiet", "-q", help="No progress bar.")
+
+
+def run_watched(
+    command: str,
+    run: Callable[..., Any],
+    study: Path,
+    out: Path | None,
+    scheduler: str,
+    set_: list[str],
+    quiet: bool,
+    **more: Any,
+) -> Any:
+    """What `run` gives, with a progress bar; stopped by ctrl-c it says how to go on, and ends."""
+    from rich.console import Console
+
+    from marsyard.campaign import Interrupted
+    from marsyard.cli._screen import Screen
+
+    folder = out or Path("runs") / f"{command}-{study.stem}"
+    try:
+        with Screen(Console(stderr=True), quiet) as screen:
+            return run(
+                study,
+                out=folder,
+                scheduler=scheduler,
+                settings=settings_of(set_),
+                say=screen.say,
+                watch=screen.watch,
+                stop=screen.stopped,
+                **more,
+            )
+    except Interrupted as stopped:
+        call = again(command, study, out, scheduler, set_)
+        print(f"stopped: {stopped}; go on with: {call}", file=sys.stderr)
+        sys.exit(130)
+
+
+def settings_of(set_: list[str]) -> dict[str, Any]:
+    """Values of `--set` by path."""
+    from marsyard.scenario import parse_setting
+
+    return dict(parse_setting(text) for text in set_)
 
 
 def again(command: str, study: Path, out: Path | None, scheduler: str, set_: list[str]) -> str:

@@ -13,6 +13,7 @@ from marsyard.cli import _complete
 from marsyard.cli._help import WholeSummaries
 from marsyard.cli.analyze_energy import energy
 from marsyard.cli.analyze_kinetostatics import kinetostatics
+from marsyard.run_folder import check_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -374,15 +375,5 @@ def _coefficients(text: str) -> dict[str, float]:
 
 
 def _folder(out: Path | None, rovers: Sequence[str]) -> Path:
-    """The folder to write to; refuses a file and a folder of something else."""
-    from marsyard.errors import InputError
-
     folder = out or Path("runs") / f"mobility-{'-'.join(rovers)}"[:80]
-    try:
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"--out: '{folder}' is a file; give a folder")
-        if folder.is_dir() and any(folder.iterdir()) and not (folder / "report.json").exists():
-            raise InputError(f"--out: '{folder}' holds other files; give a new folder")
-    except OSError as error:
-        raise InputError(f"--out: '{folder}' cannot be used ({error.strerror})") from None
-    return folder
+    return check_folder(folder, "report.json")

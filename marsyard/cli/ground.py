@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from marsyard.cli import _complete
+from marsyard.run_folder import check_folder
 
 if TYPE_CHECKING:
     from marsyard.ground.terrain import Survey
@@ -159,16 +160,6 @@ def _with_grid(spec: Any, spacing: float) -> Any:
 
 
 def _folder(out: Path | None, name: str) -> Path:
-    """The folder to write to; refuses a file and a folder of something else."""
-    from marsyard.errors import InputError
-
     stem = Path(name).stem if Path(name).suffix else name
     folder = out or Path("runs") / f"ground-{stem.replace('/', '-')}"
-    try:
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"--out: '{folder}' is a file; give a folder")
-        if folder.is_dir() and any(folder.iterdir()) and not (folder / "heights.npz").exists():
-            raise InputError(f"--out: '{folder}' holds other files; give a new folder")
-    except OSError as error:
-        raise InputError(f"--out: '{folder}' cannot be used ({error.strerror})") from None
-    return folder
+    return check_folder(folder, "heights.npz")

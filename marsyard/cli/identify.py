@@ -9,6 +9,7 @@ import typer
 
 from marsyard.cli import _complete
 from marsyard.cli._campaign import JOBS
+from marsyard.run_folder import check_folder
 
 if TYPE_CHECKING:
     from marsyard.analysis.fit import Fit
@@ -210,15 +211,5 @@ def _print(fit: Fit, folder: Path, page: Path) -> None:
 
 
 def _folder(out: Path | None, data: str, model: str) -> Path:
-    """The folder to write to; refuses a file and a folder of something else."""
-    from marsyard.errors import InputError
-
     folder = out or Path("runs") / f"identify-{Path(data).stem}-{model}"
-    try:
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"--out: '{folder}' is a file; give a folder")
-        if folder.is_dir() and any(folder.iterdir()) and not (folder / "fit.json").exists():
-            raise InputError(f"--out: '{folder}' holds other files; give a new folder")
-    except OSError as error:
-        raise InputError(f"--out: '{folder}' cannot be used ({error.strerror})") from None
-    return folder
+    return check_folder(folder, "fit.json")

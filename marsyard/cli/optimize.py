@@ -15,8 +15,9 @@ from marsyard.cli._campaign import (
     RESUME,
     SCHEDULER,
     SET,
-    again,
     pace,
+    run_watched,
+    settings_of,
     speaker,
     tell_warnings,
 )
@@ -70,16 +71,10 @@ def optimize(
       marsyard optimize study.yaml --dry-run
       marsyard optimize study.yaml --scheduler tcp://10.0.0.5:8786 --resume
     """
-    from rich.console import Console
+    from marsyard.campaign.optimize import optimize as run
 
-    from marsyard.campaign import Interrupted
-    from marsyard.campaign.optimize import optimize as run_optimize
-    from marsyard.cli._screen import Screen
-    from marsyard.scenario import parse_setting
-
-    settings = dict(parse_setting(text) for text in set_)
     if dry:
-        _show(study, settings)
+        _show(study, settings_of(set_))
         return
     folder = out or Path("runs") / f"optimize-{study.stem}"
     try:

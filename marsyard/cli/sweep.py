@@ -15,8 +15,9 @@ from marsyard.cli._campaign import (
     RESUME,
     SCHEDULER,
     SET,
-    again,
     pace,
+    run_watched,
+    settings_of,
     speaker,
     tell_warnings,
 )
@@ -65,16 +66,10 @@ def sweep(
       marsyard sweep study.yaml --dry-run
       marsyard sweep study.yaml --scheduler tcp://10.0.0.5:8786 --resume
     """
-    from rich.console import Console
+    from marsyard.campaign import sweep as run
 
-    from marsyard.campaign import Interrupted
-    from marsyard.campaign import sweep as run_sweep
-    from marsyard.cli._screen import Screen
-    from marsyard.scenario import parse_setting
-
-    settings = dict(parse_setting(text) for text in set_)
     if dry:
-        _show(study, settings)
+        _show(study, settings_of(set_))
         return
     folder = out or Path("runs") / f"sweep-{study.stem}"
     try:

@@ -178,6 +178,11 @@ def key_plot(
             smooth = moving_mean(curve.mean)
             values = curve.mean if smooth is None else smooth
             dash, colour = _DASHES[(curve.law // len(OTHERS)) % 3], OTHERS[curve.law % len(OTHERS)]
+            if len(names) <= BANDS and quantity.count > 1:
+                time, low = thinned(curve.time, _begun(curve.low))
+                same, high = thinned(curve.time, _begun(curve.high))
+                high = np.interp(time, same, high)
+                curves.append(PageCurve("", time, low, colour, upper=high))
             line = thinned(curve.time, _begun(values))
             # where curves coincide the earlier ones show as a rim
             width = max(1.2, 2.4 - 0.4 * curve.law)

@@ -63,10 +63,16 @@
   };
   const keySample = (curve, parent) => {
     const svg = make("svg", { class: "sample", viewBox: "0 0 22 8", width: 22, height: 8 }, parent);
-    const line = make("path", { d: curve.points ? "M11 4h0" : "M1 4H21", class: "curve" }, svg);
+    const d = curve.points ? "M11 4h0" : curve.upper === null ? "M1 4H21" : "M1 1H21V7H1Z";
+    const line = make("path", { d, class: "curve" }, svg);
     look(line, { ...curve, dots: curve.points });
   };
   const look = (path, curve) => {
+    if (curve.upper !== null) {
+      path.style.fill = curve.colour;
+      path.style.fillOpacity = 0.25;
+      return;
+    }
     path.style.stroke = curve.colour;
     path.style.strokeWidth = curve.dots ? 6 : curve.points ? 3 : curve.width;
     if (curve.points) path.style.strokeLinecap = "round";
@@ -138,8 +144,9 @@
       if (this.group.view && this.group.view.y) return this.group.view.y;
       if (about.limits && !this.group.view) return about.limits;
       let low = Infinity, high = -Infinity;
-      for (const curve of about.curves) {
-        const x = arrays[curve.x], y = arrays[curve.y];
+      const ends = about.curves.flatMap((c) => [[c.x, c.y], ...(c.upper === null ? [] : [[c.x, c.upper]])]);
+      for (const [xs, ys] of ends) {
+        const x = arrays[xs], y = arrays[ys];
         for (let k = 0; k < x.length; k++) {
           if (x[k] < x0 || x[k] > x1 || !Number.isFinite(y[k])) continue;
           if (about.logarithmic && y[k] <= 0) continue;
@@ -227,7 +234,27 @@
       panel.cursor = make("path", { class: "cursor", d: "" }, cut);
     }
 
+    // what is between a curve and the one above it, as far as both are known
+    band(curve, X, Y) {
+      const x = arrays[curve.x], low = arrays[curve.y], high = arrays[curve.upper];
+      const parts = [];
+      let there = [], back = [];
+      const close = () => {
+        if (there.length > 1) parts.push(`M${there.join("L")}L${back.reverse().join("L")}Z`);
+        there = [];
+        back = [];
+      };
+      for (let k = 0; k < x.length; k++) {
+        if (!Number.isFinite(low[k]) || !Number.isFinite(high[k])) { close(); continue; }
+        there.push(`${X(x[k]).toFixed(1)} ${Y(low[k]).toFixed(1)}`);
+        back.push(`${X(x[k]).toFixed(1)} ${Y(high[k]).toFixed(1)}`);
+      }
+      close();
+      return parts.join("");
+    }
+
     outline(curve, X, Y, about) {
+      if (curve.upper !== null) return this.band(curve, X, Y);
       const x = arrays[curve.x], y = arrays[curve.y], [x0, x1] = this.span();
       const parts = [], room = (x1 - x0) * 0.05;
       let pen = false;
@@ -262,7 +289,7 @@
           continue;
         }
         panel.about.curves.forEach((curve, k) => {
-          if (curve.points) return;
+          if (curve.points || curve.upper !== null) return;
           const value = shown ? arrays[curve.y][nearest(arrays[curve.x], at.x)] : NaN;
           const name = panel.about.ticks.find(([v]) => v === Math.round(value));
           panel.values[k].textContent = shown ? (name ? name[1] : write(value)) : "";

@@ -23,7 +23,7 @@ INK = "var(--ink)"
 class PageCurve:
     """A curve, or a cloud of points: values over x, and how it looks.
 
-    dots: each value of the curve is marked.
+    dots: each value of the curve is marked. upper: what is between y and it is filled.
     """
 
     name: str
@@ -34,6 +34,7 @@ class PageCurve:
     dash: str = ""
     points: bool = False
     dots: bool = False
+    upper: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def plots_data(plots: Sequence[PagePlot]) -> dict[str, Any]:
         return {
             "name": c.name, "x": of(c.x), "y": of(c.y), "colour": c.colour,
             "width": round(c.width, 2), "dash": c.dash, "points": c.points,
-            "dots": c.dots,
+            "dots": c.dots, "upper": None if c.upper is None else of(c.upper),
         }  # fmt: skip
 
     made = [

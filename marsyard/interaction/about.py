@@ -133,12 +133,6 @@ def all_laws() -> list[About]:
     return [each for kind in (HARD, SOIL, WHEEL) for each in laws(kind).values()]
 
 
-def folder_of(kind: str, name: str) -> str:
-    """The folder that a law is in."""
-    found = (f for f in folders() if any((a.kind, a.name) == (kind, name) for a in laws_of(f)))
-    return next(found, "")
-
-
 def law_of_hard_ground(scenario: Any) -> About:
     """What acts between a scenario's robot and hard ground."""
     return laws(HARD)[scenario.interaction.law]

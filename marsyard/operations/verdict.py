@@ -25,7 +25,7 @@ probability (Hotelling's T², prediction region).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -177,12 +177,3 @@ def end_ellipse(points: np.ndarray, share: float = 0.95) -> Ellipse:
         (float(centre[0]), float(centre[1])), (float(axes[1]), float(axes[0])),
         math.atan2(first[1], first[0]),
     )  # fmt: skip
-
-
-def tally(broken: Mapping[str, Sequence[bool]], policy: Policy) -> dict[str, tuple[Chance, Word]]:
-    """Chance and verdict by limit, from who broke it; the first run is the nominal one."""
-    out = {}
-    for name, runs in broken.items():
-        found = chance(int(np.sum(runs)), len(runs), policy.confidence)
-        out[name] = (found, judge(found, policy, bool(runs[0])))
-    return out

@@ -47,8 +47,7 @@ from marsyard.results.scene_parts import (
 from marsyard.results.soil_scene import SoilScene, soil_scene
 from marsyard.robot.model_file import quiet
 from marsyard.robot.model_file import read_model as read_model_file
-from marsyard.web.browser import open_page
-from marsyard.web.server import show_until_ctrl_c, start_server, wait_for
+from marsyard.web.server import show_page, start_server, wait_for
 
 if TYPE_CHECKING:
     import viser
@@ -515,13 +514,8 @@ def serve(
     """
     server, url = start_server(host, port, "the replay", token)
     replay = Replay(scene, server, url)
-    print(f"replay of {scene.title}: {replay.url}", flush=True)
-    if browser:
-        open_page(replay.url)
-    if not block:
-        return replay
-    show_until_ctrl_c(replay)
-    return None
+    runs = show_page(replay, replay.url, f"replay of {scene.title}", browser, block)
+    return replay if runs else None
 
 
 # --- pieces

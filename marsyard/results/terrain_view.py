@@ -13,8 +13,7 @@ import numpy as np
 from marsyard.ground.terrain import Survey
 from marsyard.results.scene_parts import plain_text, sky
 from marsyard.results.terrain_figures import shaded_map, summary
-from marsyard.web.browser import open_page
-from marsyard.web.server import show_until_ctrl_c, start_server, wait_for
+from marsyard.web.server import show_page, start_server, wait_for
 
 if TYPE_CHECKING:
     import trimesh
@@ -104,10 +103,5 @@ def serve_terrain(
     With `browser` the page is opened where there is a browser."""
     server, url = start_server(host, port, "the 3D view")
     running = TerrainView(view, server, url)
-    print(f"view of {view.title or 'the terrain'}: {running.url}", flush=True)
-    if browser:
-        open_page(running.url)
-    if not block:
-        return running
-    show_until_ctrl_c(running)
-    return None
+    what = f"view of {view.title or 'the terrain'}"
+    return running if show_page(running, running.url, what, browser, block) else None

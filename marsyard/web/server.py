@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from marsyard.errors import InputError
+from marsyard.web.browser import open_page
 from marsyard.web.viser_events import mend
 
 if TYPE_CHECKING:
@@ -84,6 +85,17 @@ def _close_with(server: viser.ViserServer, gate: Gate) -> None:
         stop()
 
     setattr(server, "stop", stop_both)  # noqa: B010
+
+
+def show_page(view: View, url: str, what: str, browser: bool, block: bool) -> bool:
+    """Say where a page is and open it where that is asked for and there is a browser; with `block`
+    wait for ctrl-c and stop it. Returns whether it still runs."""
+    print(f"{what}: {url}", flush=True)
+    if browser:
+        open_page(url)
+    if block:
+        show_until_ctrl_c(view)
+    return not block
 
 
 def show_until_ctrl_c(view: View) -> None:

@@ -231,8 +231,10 @@ def other_report(tmp_path_factory):
     words = [(0.0, "sphere"), (1.0, "disc"), (2.0, "torus")]
     curves = (PageCurve("slow", x, 10 * x, "#2b5fc0", dots=True),
               PageCurve("fast", x, 20 * x + 1, "#d55e00", dots=True))  # fmt: skip
+    band = PageCurve("90 %", x, np.array([1.0, 2.0, np.nan]), "#888888",
+                     upper=np.array([3.0, 90.0, 4.0]))  # fmt: skip
     cloud = PageCurve("runs", np.linspace(0, 2, 40), np.linspace(3, 5, 40), "#2f8f4e", points=True)
-    panels = [PagePanel("pull [N]", curves), PagePanel("work [J]", (cloud,))]
+    panels = [PagePanel("pull [N]", (band, *curves)), PagePanel("work [J]", (cloud,))]
     long = "a_very_long_name_without_any_place_to_break_it/" * 4
     rows = [[long, *(f"{k}.123456" for k in range(14))]]
     page = ReportPage(
@@ -261,13 +263,24 @@ def test_plots_over_words_have_their_names_and_a_cursor(browser, other_report):
     box = canvas(page, 0)
     page.mouse.move(at(box, 0.5), box["y"] + 40)
     panel = page.locator("#key-plots .panel").first
-    assert panel.locator(".legend output").all_inner_texts() == ["10", "21"]
+    # a band has no value of its own
+    assert panel.locator(".legend output").all_inner_texts() == ["", "10", "21"]
     assert panel.locator(".at").inner_text() == "wheel shape: disc"
     assert page.locator("#cursor-time").inner_text() == ""
     # the zoom is that of both panels
     page.locator("#key-plots svg.canvas").first.focus()
     page.keyboard.press("+")
     assert labels(page) == ["disc"]
+    page.close()
+
+
+def test_a_band_is_filled_where_both_its_ends_are_known(browser, other_report):
+    page = opened(browser, other_report)
+    bands = page.locator("#key-plots .panel").first.locator(".curves .curve").first
+    outline = bands.get_attribute("d")
+    assert outline.endswith("Z") and outline.count("L") == 3  # of the first two values
+    high = page.locator("#key-plots svg.canvas").first.locator(".beside").all_text_contents()
+    assert max(float(t) for t in high) >= 60
     page.close()
 
 

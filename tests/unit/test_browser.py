@@ -67,9 +67,8 @@ def stopped(*_):
 def test_views_of_grounds_and_stances_open_their_page(monkeypatch, tmp_path, options):
     monkeypatch.chdir(tmp_path)
     opened = []
-    for module in ("marsyard.results.terrain_view", "marsyard.analysis.kinetostatics.view"):
-        monkeypatch.setattr(f"{module}.open_page", opened.append)
-        monkeypatch.setattr(f"{module}.show_until_ctrl_c", stopped)
+    monkeypatch.setattr("marsyard.web.server.open_page", opened.append)
+    monkeypatch.setattr("marsyard.web.server.show_until_ctrl_c", stopped)
     # pictures take seconds and are not what is tested
     drawn = tmp_path / "report.html"
     monkeypatch.setattr("marsyard.results.terrain_figures.save_terrain", lambda *_: drawn)

@@ -17,7 +17,6 @@ from marsyard.operations.verdict import (
     judge,
     margin,
     runs_needed,
-    tally,
     worst,
 )
 
@@ -87,13 +86,6 @@ def test_an_ellipse_and_its_outline():
     assert not e.holds(1.001 * (ring - middle) + middle).any()
     far = ring[np.argmax(np.linalg.norm(ring - middle, axis=1))] - middle
     assert math.tan(0.4) == pytest.approx(far[1] / far[0], rel=0.02)
-
-
-def test_tally_counts_the_first_run_as_nominal():
-    broken = {"tilt": [False] * 200, "slip": [True] + [False] * 199}
-    found = tally(broken, Policy())
-    assert [word for _, word in found.values()] == ["go", "no-go"]
-    assert found["slip"][0].words.startswith("1 of 200, 0.5 %")
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_sum_and_intersection(seed):
     shared = rng.normal(size=(k, 6))
     one = np.vstack([shared, rng.normal(size=(1, 6))])
     two = np.vstack([shared, rng.normal(size=(2, 6))])
-    both, common = sc.sum_of(one, two, "twist"), sc.intersection(one, two, "twist")
+    both, common = sc.span(np.vstack([one, two]), "twist"), sc.intersection(one, two, "twist")
     assert (len(both), len(common)) == (k + 3, k)
     assert sc.contains(both, one, "twist") and sc.contains(both, two, "twist")
     assert sc.contains(one, common, "twist") and sc.contains(two, common, "twist")

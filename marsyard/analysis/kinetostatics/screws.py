@@ -160,17 +160,6 @@ def reciprocal_system(
     return _decompose(rows, tolerance)[1] / _weights(_other(kind), length)
 
 
-def sum_of(
-    one: ArrayLike,
-    other: ArrayLike,
-    kind: Kind,
-    length: float | None = None,
-    tolerance: float = TOLERANCE,
-) -> np.ndarray:
-    """Basis of the smallest system that contains both."""
-    return span(np.vstack([_rows(one), _rows(other)]), kind, length, tolerance)
-
-
 def intersection(
     one: ArrayLike,
     other: ArrayLike,

@@ -16,8 +16,7 @@ from marsyard.analysis.kinetostatics.picture import view_of
 from marsyard.analysis.kinetostatics.stance import Stance
 from marsyard.drawing.layers import Layer
 from marsyard.results.scene_parts import plain_text, sky
-from marsyard.web.browser import open_page
-from marsyard.web.server import show_until_ctrl_c, start_server, wait_for
+from marsyard.web.server import show_page, start_server, wait_for
 
 if TYPE_CHECKING:
     import viser
@@ -173,13 +172,8 @@ def view_stance(
     drawing = drawing_of(stance, friction, torque, show=THINGS, **options)
     server, url = start_server(host, port, "the 3D view")
     running = StanceView(drawing, server, url, shown)
-    print(f"view of {drawing.title}: {running.url}", flush=True)
-    if browser:
-        open_page(running.url)
-    if not block:
-        return running
-    show_until_ctrl_c(running)
-    return None
+    runs = show_page(running, running.url, f"view of {drawing.title}", browser, block)
+    return running if runs else None
 
 
 def _rows(head: tuple[str, ...], rows: Any) -> str:

@@ -31,8 +31,7 @@ from marsyard.operations.editor.panel import Panel
 from marsyard.operations.editor.save_folder import SaveFolder
 from marsyard.operations.editor.scene import EditorScene
 from marsyard.results.scene_parts import set_stage
-from marsyard.web.browser import open_page
-from marsyard.web.server import show_until_ctrl_c, start_server, wait_for
+from marsyard.web.server import show_page, start_server, wait_for
 
 if TYPE_CHECKING:
     import viser
@@ -436,9 +435,5 @@ def serve_editor(
     `browser` the page is opened where there is a browser."""
     server, url = start_server(host, port, "the editor", token)
     page = EditorPage(server, url, Editor(server, environment, file=str(file)))
-    print(f"editor: {url}", flush=True)
-    if browser:
-        open_page(url)
-    if block:
-        show_until_ctrl_c(page)
+    show_page(page, url, "editor", browser, block)
     return page

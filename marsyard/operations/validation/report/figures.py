@@ -1,4 +1,4 @@
-"""Figures of a validation: map, timeline, margins.
+"""Figures of a validation: map and timeline, and the limits over time as plots of its page.
 
 Map: the nominal ground as a hillshade, the tracks of all runs, light, the nominal one, the ellipse
 that is the 95 % confidence region of the end, keep-out zones, and by number of the command the
@@ -234,8 +234,9 @@ def _nanmean(values: np.ndarray) -> float:
 KEY_PANELS = 3
 
 
-def key_plot(found: Validation) -> PagePlot | None:
-    """The limits with the thinnest margins over time: nominal and worst run, 5 and 95 % of all."""
+def limits_plot(found: Validation, most: int | None = None) -> PagePlot | None:
+    """Limits over time, those with the thinnest margins first: the nominal and the worst run, and
+    where 90 % of the runs under way lie."""
     limits = [x for x in found.limits if x.name != "time"]
     limits.sort(key=lambda x: _thinnest(found, x))
     data, span = found.data, found.data.span.values
@@ -244,20 +245,20 @@ def key_plot(found: Validation) -> PagePlot | None:
     if not limits or not known.any():
         return None
     panels = []
-    for limit in limits[:KEY_PANELS]:
+    for limit in limits[:most]:
         values = data.series.sel(limit=limit.name).values / limit.factor
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             low, high = np.nanpercentile(values, [5, 95], axis=0)
         bound = np.full(len(span), limit.value / limit.factor)
         curves = (
-            PageCurve("5 to 95 % of the runs", span, low, _BAND, 1.0),
-            PageCurve("", span, high, _BAND, 1.0),
+            PageCurve("5 to 95 % of the runs", span, low, _BAND, upper=high),
             PageCurve("worst run", span, values[worst], INK_OF_PAGE, 1.0),
             PageCurve("nominal run", span, values[0], "#2b5fc0", 1.8),
-            PageCurve("limit", span, bound, "#c0392b", 1.4, "5 3"),
+            PageCurve(limit.words, span, bound, "#c0392b", 1.4, "5 3"),
         )
-        panels.append(PagePanel(_named(limit), curves))
+        unit = f" [{limit.unit}]" if limit.unit else ""
+        panels.append(PagePanel(f"{limit.label}{unit}".replace("keep-out ", "to "), curves))
     last = float(span[known].max())
     return PagePlot("Limits over time", tuple(panels), "time [s]", (0.0, last))
 
@@ -265,52 +266,3 @@ def key_plot(found: Validation) -> PagePlot | None:
 def _thinnest(found: Validation, limit: Limit) -> float:
     spot = found.judgement.limits[limit.name].spot if limit.name in found.judgement.limits else None
     return np.inf if spot is None else spot.margin
-
-
-def _named(limit: Limit) -> str:
-    unit = f" [{limit.unit}]" if limit.unit else ""
-    return f"{limit.label}{unit}".replace("keep-out ", "to ")
-
-
-def draw_margins(found: Validation) -> Canvas:
-    """Every limit over time: band over the runs, nominal, worst run, limit."""
-    shown = [x for x in found.limits if x.name != "time"]
-    canvas, panels = sheet("Limits over time", [1.05] * max(1, len(shown)))
-    data, span = found.data, found.data.span.values
-    order = [int(r) for r in data.run.values]
-    worst = order.index(found.judgement.worst_run)
-    last = float(span[np.isfinite(data.track.values[:, :, 0]).any(axis=0)].max())
-    edges = [float(t) for t in data.began.values[0][1:] if np.isfinite(t)]
-    for ax, limit in zip(panels, shown, strict=False):
-        values = data.series.sel(limit=limit.name).values / limit.factor
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            low, high = np.nanpercentile(values, [5, 95], axis=0)
-        ax.fill_between(span, low, high, color=_BAND, alpha=0.35, linewidth=0)
-        ax.plot(span, values[worst], color=INK, linewidth=0.6)
-        ax.plot(span, values[0], color=_NOMINAL, linewidth=1.3)
-        ax.axhline(limit.value / limit.factor, color=COLOUR["no-go"], linewidth=1.2)
-        for edge in edges:
-            ax.axvline(edge, color="#9aa0a6", linewidth=0.6, linestyle=(0, (3, 3)))
-        _scale(ax, limit, values)
-        ax.set_ylabel(_named(limit), fontsize=FONT - 1.5)
-        sign, bound = "≥" if limit.least else "≤", limit.value / limit.factor
-        ax.annotate(
-            f"{sign} {limit.shown(limit.value)}", (1.0, bound),
-            xycoords=("axes fraction", "data"), xytext=(4, 0), textcoords="offset points",
-            fontsize=FONT - 1, color=COLOUR["no-go"], va="center", annotation_clip=False,
-        )  # fmt: skip
-    panels[-1].set_xlim(0, last)
-    panels[-1].set_xlabel("time [s]", fontsize=FONT)
-    return canvas
-
-
-def _scale(ax: Axes, limit: Limit, values: np.ndarray) -> None:
-    """Show limit and values; of a distance from a zone only what is near."""
-    bound = limit.value / limit.factor
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))
-    low, high = min(low, bound), max(high, bound)
-    if not limit.least and low >= 0:
-        low = 0.0
-    room = 0.08 * max(high - low, 1e-9)
-    ax.set_ylim(low - (room if low < 0 or limit.least else 0.0), high + room)

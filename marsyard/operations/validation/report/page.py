@@ -24,10 +24,10 @@ from marsyard.drawing.page import (
     table,
     tiles,
 )
-from marsyard.drawing.report_page import BAD, Part, ReportPage, write_report_page
+from marsyard.drawing.report_page import BAD, FIGURES, Part, ReportPage, write_report_page
 from marsyard.operations.sequence import sequence_text
 from marsyard.operations.validation.judgement import CommandFinding, Finding
-from marsyard.operations.validation.report.figures import key_plot, save_figures
+from marsyard.operations.validation.report.figures import KEY_PANELS, limits_plot, save_figures
 from marsyard.operations.validation.table import end_words, limit_words, probability, thinnest
 from marsyard.results.page_replay import replay_block, replay_data
 from marsyard.results.report import versions
@@ -51,7 +51,7 @@ def write_page_of(
     figures = save_figures(found, simulation, folder / "figures")
     info = {"scenario": found.scenario.title, "versions": found.info.get("versions")}
     j, s = found.judgement, found.sequence
-    key = key_plot(found)
+    key, every = limits_plot(found, KEY_PANELS), limits_plot(found)
     failures = _failures(found)
     page = ReportPage(
         answer=capital(j.why),
@@ -63,13 +63,14 @@ def write_page_of(
         picture=_replay(found, worst) if worst else picture(figures["map"]),
         is_replay=worst is not None,
         key_plots=[key] if key else [],
+        plots=[every] if every else [],
         parts=[
             Part("About this sequence", joined(paragraphs(s.description or ""), _tiles(found))),
             Part("Commands", joined(_commands(found), picture(figures["timeline"])), open=True),
             Part("Map", joined(picture(figures["map"]),
                                paragraph(f"The rover {end_words(found)}."))),
             Part("Limits", _limits(found)),
-            Part("Limits over time", picture(figures["margins"])),
+            FIGURES,
             Part("Worst run", joined(_worst(found), _worst_files(worst))),
             Part("Runs that failed", failures),
             Part("What is uncertain", _uncertain(found)),
