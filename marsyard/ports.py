@@ -1,4 +1,4 @@
-"""What passes between the modules of a simulation: names, shapes and units.
+"""Messages between the modules of a simulation: names, shapes and units.
 
 A simulation is four black boxes (Grand et al. 2001, section 1):
 

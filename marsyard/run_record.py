@@ -1,5 +1,5 @@
-"""What a run's folder keeps of the run beside its results, `run.json`: how it was asked for, how
-long it took, what it warned of. With it the report can be made again (`marsyard report`).
+"""The record of a run, `run.json`: settings, duration and warnings. With it the report can be
+rebuilt (`marsyard report`).
 
 Checks and questions are not kept; they follow from `results.nc` and `scenario.yaml`.
 """

@@ -1,4 +1,4 @@
-"""One run from start to end, and what it leaves behind.
+"""A single run from start to end, and its folder.
 
 A run folder holds
 

@@ -1,4 +1,4 @@
-"""What an identification compares with what: data, model, start values, free parameters, errors.
+"""The problem of an identification: data, model, start values, free parameters, errors.
 
 The error e_q of a quantity is, unless stated, its pooled standard deviation where the file has one,
 else the scatter of rows that repeat one another where there are five or more, and else a twentieth

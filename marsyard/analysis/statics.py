@@ -1,4 +1,4 @@
-"""Statics of a rover that stands or climbs: wheel loads on level ground and slopes, steps.
+"""Statics of a rover: wheel loads on level ground and slopes, and steps.
 
 Frame: x forward along the ground, y left, z normal to the ground; all joints at zero. On a slope θ
 the rover heads uphill and weight points along g(θ) = g (−sin θ, 0, −cos θ).

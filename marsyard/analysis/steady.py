@@ -1,4 +1,4 @@
-"""From logs over time to operating points: means over windows, and only where motion is steady.
+"""From logs over time to operating points: means over windows of steady motion.
 
 The models are for steady motion. A log is cut into windows, separately for each run (a label, or a
 time that starts again), and each window's means are one operating point. Slips are computed from

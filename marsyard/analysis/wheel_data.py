@@ -1,4 +1,4 @@
-"""Operating points of wheels in soil and what was measured there, in one convention.
+"""Operating points of wheels in soil and their measurements, in one convention.
 
 A row has the wheel (radius, width, lug height [m]), its load [N], slip and slip angle [rad], and
 what was measured there: drawbar pull and side force [N], torque [N·m], sinkage [m], each with a

@@ -1,4 +1,5 @@
-"""Running members and keeping count: what is finished is in the journal, in memory, and told.
+"""Running members and tracking progress: finished ones are journalled, kept in memory, and
+reported.
 
 Sweeps and optimisations both hand members to an executor, in one batch or in many. A member is
 known by a key: its number, or a fingerprint of what it sets.

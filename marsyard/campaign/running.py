@@ -1,4 +1,4 @@
-"""Running a study: members wherever they run, each on the disk as soon as it is done.
+"""Running a study: members on any executor, each saved when it finishes.
 
 A folder of a sweep holds
 

@@ -1,4 +1,4 @@
-"""Laws and variants: what each of them means as settings of a scenario.
+"""Laws and variants: their settings of a scenario.
 
 `LAWS` is made of what the laws say of themselves (`interaction.about`). A law sets some paths of
 the scenario and, if it is one of rigid contact, puts rigid ground of the same shape in place of the

@@ -1,4 +1,5 @@
-"""The answer of a comparison of modes: how steep each climbs, and which costs less where.
+"""The answer of a comparison of modes: steepest slopes, and the mode with the least energy on each
+slope.
 
 Between two slopes log(energy per metre) of a mode goes straight, and where two of these lines cross
 the modes change places. A mode that is ahead by less than 3 % between two spans of another one is
@@ -187,7 +188,9 @@ def _lowest(lines: Mapping[str, np.ndarray], low: float, high: float) -> list[Ch
 
 
 def words(result: ModeComparison) -> str:
-    """The answer in a sentence: how steep each climbs, and which costs less where."""
+    """The answer in a sentence: steepest slopes, and the mode with the least energy on each
+    slope.
+    """
     costs = _cost_words(result) if len(result.modes) > 1 else _own_cost(result)
     return "; ".join(part for part in (_limit_words(result.limits), costs) if part) + "."
 

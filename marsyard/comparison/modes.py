@@ -1,4 +1,4 @@
-"""Modes of locomotion against the slope: `marsyard compare SCENARIO --modes … --slopes …`.
+"""Modes of locomotion over slopes: `marsyard compare SCENARIO --modes … --slopes …`.
 
 The scenario is run in each mode on one slope after the other. A mode that fails on a slope is tried
 on no steeper one; the interval between its last success and that failure is halved until it is no

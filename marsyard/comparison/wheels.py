@@ -1,4 +1,4 @@
-"""Wheel models side by side, without a simulation: forces over slip, and over slip angle.
+"""Comparison of wheel models without a simulation: forces over slip, and over slip angle.
 
 What is compared is one wheel at steady motion, asked through `WheelModel.under_load`. Its settings,
 for all with `settings` or for one variant in its own, are

@@ -1,4 +1,4 @@
-"""Three levels of command, goal, path and motors, and the driver that carries them out.
+"""Three levels of command, goal, path and motors, and the driver that executes them.
 
     Goal    a place to reach       → planned over the terrain (`planner`) into a path
     Route   a path to follow       → followed (`path_following`), a twist each control period

@@ -1,4 +1,4 @@
-"""From places of feet and wheels over time to a motion: joint angles, wheel turns, margins.
+"""From foot and wheel positions over time to a motion: joint angles, wheel rotation, margins.
 
 A gait says, sample by sample, where feet and wheel centres are in the ground's frame G
 (`limb_kinematics`), how the base is displaced and leans, by how much each wheel has rolled over the

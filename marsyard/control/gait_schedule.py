@@ -1,4 +1,4 @@
-"""Gaits as tables: joint angles over time, and what they are meant to do.
+"""Gaits as tables: joint angles over time, and the planned motion.
 
 A `Schedule` gives the angles q_k [rad] (slides [m]; wheels as continuous angles) of some joints at
 the times

@@ -1,4 +1,4 @@
-"""From the pose where one gait ended to the one where the next begins, stable on the way.
+"""Statically stable transition from the end pose of one gait to the start pose of the next.
 
 In this order, each part only where it is needed:
 

@@ -1,4 +1,4 @@
-"""Where feet and wheels are for joint angles, and joint angles that put them where they should be.
+"""Forward and inverse kinematics of limbs with feet and wheels.
 
 Points. For joint angles q MuJoCo's kinematics give p_i(q), in the base frame B (x forward, y left,
 z up): of a foot its point (`robot.soles`), of a wheel its centre [m].

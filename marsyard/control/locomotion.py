@@ -1,4 +1,4 @@
-"""A sequence of gaits: which motion comes next, decided at the end of each.
+"""A sequence of gaits: the next motion is chosen at the end of each one.
 
 A `Mode` is a gait and when to leave it. Entering a mode, the robot first goes to the pose where its
 cycles begin (`gait_transition`); then cycle follows cycle. At the end of each, from what is sensed,

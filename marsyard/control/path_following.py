@@ -1,4 +1,4 @@
-"""Following a path, with slip compensated.
+"""Path following with slip compensation.
 
 A path is a curve over its arc length s [m], a polyline or a smooth spline through its points, with
 heading ψ_p(s) and curvature κ(s). At the nearest point the errors are

@@ -1,4 +1,4 @@
-"""How a rover stands on a known terrain: pose, passive joint angles, wheel contacts and loads.
+"""Placement of a rover on a known terrain: pose, passive joint angles, wheel contacts and loads.
 
 Given are the place (x, y) of the base, its heading and the angles of all joints but the passive
 ones. Unknown are u = (z, roll, pitch, passive joints). The stand is that of least potential energy

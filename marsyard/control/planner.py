@@ -1,4 +1,4 @@
-"""From a goal to a path: the cheapest way over a terrain's grid, by slope and obstacles.
+"""Path planning: the cheapest path over a terrain's grid, by slope and obstacles.
 
 The terrain is sampled on a grid of square cells. Around each cell, in a disc of the rover's
 footprint radius ρ, a plane is fitted by least squares; from it (S. B. Goldberg, M. W. Maimone,

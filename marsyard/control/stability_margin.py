@@ -1,4 +1,4 @@
-"""How far a robot that stands on feet or wheels is from tipping over.
+"""Stability margins of a robot on feet or wheels.
 
 Let P_i be the points that carry [m], C the centre of mass, d the unit vector downwards (all in one
 frame, whichever). Seen along d the points have a convex hull, the support polygon; C is seen at one

@@ -1,4 +1,4 @@
-"""The part that all environments share: a rover on soil, its actions and what it sees.
+"""Common part of all environments: a rover on soil, its actions and observations.
 
 **Action** `Box(-1, 1)`, held for one step of `STEP` seconds:
 

@@ -1,4 +1,5 @@
-"""The tasks. Action and observation are told in `marsyard.gym.env`; d is the distance to the target
+"""The tasks. Action and observation are described in `marsyard.gym.env`; d is the distance to the
+target
 at the begin, d' at the end of a step."""
 
 from __future__ import annotations

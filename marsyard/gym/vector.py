@@ -1,4 +1,4 @@
-"""Many environments at once in one process: each steps in a thread of its own.
+"""Many environments at once in one process: each steps in its own thread.
 
 The compiled loop runs without Python's lock, so that threads use all cores; nothing is copied
 between processes and nothing is started anew. Building a world holds the lock for a part of its

@@ -1,4 +1,4 @@
-"""Static balance with friction cones and torque limits: what forces a stance can take and give.
+"""Static equilibrium with friction cones and torque limits: the forces a stance can bear and exert.
 
 Unknown are the contact forces f_i = (N_i, T_i, S_i) (normal, along, left), the torques τ of the
 driven joints, the forces λ of closures and those ρ of stops that are touched. They balance weight

@@ -1,4 +1,4 @@
-"""A rover climbs a step, axle by axle, without haste: what friction that takes, how high it goes.
+"""Quasi-static climb of a step, axle by axle: friction demand and greatest height.
 
 The step is the solid {z ≤ 0} ∪ {x ≥ 0, z ≤ h}, perpendicular to the way; left and right wheels do
 the same. One axle after the other climbs it, front first. Its centre rises from z = r, where its

@@ -1,4 +1,4 @@
-"""Limbs: what joins the platform to the ground, and the wrenches it can pass on.
+"""Limbs: kinematic chains between platform and ground, and the wrenches they transmit.
 
 The platform (a rover's base) is seen as that of a parallel mechanism (paper, section 2.3); each
 limb is a chain or tree of joints that ends in wheels on the ground. Everything is in the

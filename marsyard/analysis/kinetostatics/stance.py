@@ -1,4 +1,4 @@
-"""A robot in a pose with its contacts: all that kineto-statics needs to know of both.
+"""A robot in a pose with its contacts, as required by kineto-statics.
 
 Frame. Everything is expressed in the frame R₀ of one body, the platform (the robot's base unless
 another is named), at its origin: twists X = (v, ω) [m/s, rad/s], wrenches (f, m) [N, N·m], power

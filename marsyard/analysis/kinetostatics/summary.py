@@ -1,4 +1,4 @@
-"""All that kineto-statics says of one stance, in one object: mobility, transmission, statics.
+"""Kineto-static results of one stance: mobility, transmission, statics.
 
 Directions of pulls and slopes are the platform's, level with the horizon. A slope is the angle by
 which the stance as a whole, ground and all, may be tilted: uphill ahead, downhill, to either side.

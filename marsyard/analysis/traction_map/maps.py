@@ -1,4 +1,4 @@
-"""The traction map: where, and in which heading, a rover can stand and pull.
+"""The traction map: positions and headings in which a rover can stand and pull.
 
 For every cell of a map and every heading the rover is placed on the ground (`placing`) and its
 statics solved (`traction`). The ground is rigid, its friction μ the same everywhere; every pose is

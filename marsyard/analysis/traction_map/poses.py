@@ -1,4 +1,4 @@
-"""Many poses of one rover on one ground: what the map and a path ask of the kernels.
+"""Many poses of one rover on one ground: input of the kernels for maps and paths.
 
 A pose's numbers depend on nothing but its place and heading, so that they are the same to the last
 bit however the poses are shared among threads.

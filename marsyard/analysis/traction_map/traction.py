@@ -1,4 +1,4 @@
-"""What a rover that stands can pull, how much friction it needs, and how far it is from tipping.
+"""Pull, friction demand and tip-over margin of a rover at rest.
 
 Contacts are the low points of a stand whose gap is below 0.1 mm, or 0.5 mm where the search for the
 stand ended at a kink and leaves wheels that carry a little in the air. Contact i has

@@ -1,4 +1,4 @@
-"""Running an optimisation: generation after generation, each run on the disk as soon as it is done.
+"""Running an optimisation generation by generation; each run is saved when it finishes.
 
 A folder holds
 

@@ -1,4 +1,4 @@
-"""What an optimisation gave, in words and as a table: the best candidates, or the nearest one."""
+"""Result of an optimisation as text and table: the best candidates, or the nearest to feasible."""
 
 from __future__ import annotations
 

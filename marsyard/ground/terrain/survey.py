@@ -1,4 +1,4 @@
-"""A look at a terrain: a grid of its heights and soils, and the numbers that describe it.
+"""Survey of a terrain: a grid of its heights and soils, and summary numbers.
 
 slope        angle of the gradient from central differences, so over two spacings
 RMS slope    arctan of the root mean square of the gradient
