@@ -18,7 +18,7 @@ ROOT = Path(marsyard.__file__).parent
 #: top-level packages and modules, each may import from those before it
 ORDER = (
     # shared by all
-    "lazy", "renamed", "errors", "units", "fields", "cards", "cores", "files", "file_mistakes",
+    "renamed", "lazy", "errors", "units", "fields", "cards", "cores", "files", "file_mistakes",
     "exit_rule", "wheel_surface", "parts", "kernel_cache", "jit", "c_calls", "aside", "ports",
     "plugins", "run_folder",
     # what there is
