@@ -1,4 +1,4 @@
-"""Four boxes against each other, step by step in plain Python.
+"""Co-simulation of four modules, step by step in plain Python.
 
     organs, joints, base = multibody            states at t
     commands = control(t, joints, base, wrenches)       once per control period

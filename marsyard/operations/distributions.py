@@ -1,4 +1,4 @@
-"""What is not known before a drive: values of a scenario as distributions, and samples of them.
+"""Uncertain values of a scenario as distributions, and samples of them.
 
 A file of what is uncertain says, for paths of a scenario as in `--set`, how their values scatter:
 

@@ -1,4 +1,4 @@
-"""A sequence from what motors were told: of a run, or of a drive by hand.
+"""A sequence from motor commands of a run, or of a manual drive.
 
 A drive keeps the wheel rates and steering angles it told the servos at the begin of each period
 (`setpoint_rate`, `setpoint_angle`, `setpoint_joint` over `drive_time` in the results). Each becomes

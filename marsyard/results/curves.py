@@ -1,4 +1,4 @@
-"""What figures of a run show: their panels, curves, units, colours and labels.
+"""Content of a run's figures: panels, curves, units, colours and labels.
 
 Nothing is drawn here: `plots` draws them on paper, `page_plots` on the page of the report. Angles
 are shown in degrees, sinkage in millimetres and slip in per cent, unless a figure says otherwise.

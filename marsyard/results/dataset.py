@@ -1,4 +1,4 @@
-"""The recorded data set: on disk, and one named series of it.
+"""The recorded data set: reading, writing, and named series.
 
 On disk it is NetCDF (HDF5), `results.nc` in the folder of a run. A series is asked for by name:
 a variable, then labels that pick components, in any order: `position_base.z`,

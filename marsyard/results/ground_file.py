@@ -1,4 +1,4 @@
-"""The soil as a run left it: `ground.nc` in the folder of a run.
+"""The soil after a run: `ground.nc` in the folder of a run.
 
 The ground is kept as the tiles that were needed, 32 × 32 nodes each, so that a track of a kilometre
 costs the track and not the square kilometre around it. Dimensions: tile, i (along x), j (along y).

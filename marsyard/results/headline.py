@@ -1,4 +1,4 @@
-"""A run in one line: what it did, how far, in what time, at what slip and cost, and its checks.
+"""The headline of a run: motion, distance, duration, slip, energy per metre and checks.
 
     climbed 5.1 m in 53 s, slip 35 %, 117 J/m, all 4 checks pass
 

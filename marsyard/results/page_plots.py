@@ -1,4 +1,4 @@
-"""Plots of a run inside a page: what the program `page_plots.js` draws, as plain data.
+"""Plots of a run in a page: the plain data drawn by `page_plots.js`.
 
 All plots over time share zoom and cursor; a track and plots against another variable have their
 own. Arrays are 32-bit floats, each carried once however many plots show it, thinned to what can be

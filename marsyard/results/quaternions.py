@@ -1,4 +1,4 @@
-"""Many quaternions at once, w x y z: vectors turned by them, and their products."""
+"""Vectorised quaternions w x y z: rotation of vectors, and products."""
 
 from __future__ import annotations
 

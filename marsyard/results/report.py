@@ -1,4 +1,4 @@
-"""The report of a run: one HTML file that stands alone, and the table of checks on the terminal.
+"""The report of a run: a self-contained HTML file, and the table of checks on the terminal.
 
 `report.html` begins with the answer in one line and what is to be said against it, then the run in
 3D, three key plots, and a table of contents of the rest. It carries its data, pictures, programs

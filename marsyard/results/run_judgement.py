@@ -1,4 +1,4 @@
-"""What a run says of itself, in sentences: how well it went and how far its numbers can be trusted.
+"""Findings about a run, as sentences: its success and the reliability of its numbers.
 
 Each finding follows from what is recorded and from a threshold:
 

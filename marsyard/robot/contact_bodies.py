@@ -1,4 +1,4 @@
-"""Locomotion organs: what touches the ground. Wheels, feet and tracks.
+"""Contact bodies for locomotion: wheels, feet and tracks.
 
 A *foot* is any body that is set down: its colliding geoms are its shape, whatever they are. Its
 `point` is where gaits, margins and records see it (`soles`).

@@ -1,4 +1,4 @@
-"""A robot of other sizes: `robot.design` of a scenario, laid on a robot's model.
+"""Changed dimensions of a robot: `robot.design` of a scenario applied to a model.
 
 Lengths are measured with all joints at zero, in the frame of the base (x forward, y left, z up).
 What follows from a size follows by rules, so that a design is a body that could be built:

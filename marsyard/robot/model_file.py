@@ -1,4 +1,4 @@
-"""Reading a robot's model from MJCF or URDF, with every mistake in one sentence.
+"""Reading a robot's model from MJCF or URDF, with clear error messages.
 
 URDF is read by `urdf`. MJCF is read by MuJoCo; what it complains about is said with the line and
 element it names, and numbers and mesh files are looked at before.

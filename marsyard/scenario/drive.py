@@ -1,4 +1,4 @@
-"""Motors and the drive of a scenario: what a rover is told to do, and how it sees and steers."""
+"""Motors and the drive of a scenario: commands, state estimation and steering."""
 
 from __future__ import annotations
 

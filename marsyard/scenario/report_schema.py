@@ -1,4 +1,4 @@
-"""The `report` of a scenario: figures, numbers taken from a run, checks of them, questions."""
+"""The `report` of a scenario: figures, checks, questions."""
 
 from __future__ import annotations
 

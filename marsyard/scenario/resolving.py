@@ -1,5 +1,4 @@
-"""Resolving a scenario: terrains and soils that it names are read once, and stand in it from then
-on.
+"""Resolving a scenario: named terrains and soils are read once and included.
 
 | named | becomes |
 | --- | --- |

@@ -1,4 +1,4 @@
-"""The `study` of a scenario: one file that stands for a family of runs.
+"""The `study` of a scenario: a family of runs in one file.
 
 The scenario is run once for each value of a dotted path (or of several, driven together), and for
 each value of a second one if there is. Numbers are taken from each run, drawn against the varied

@@ -1,4 +1,4 @@
-"""A scenario under edit: ground, soils, rover and start, with undo; saved as a scenario file.
+"""An edited scenario: ground, soils, rover and start, with undo; saved as a scenario file.
 
     place = Environment.new()                 # or Environment.open("control/goal")
     place.generate("rough", roughness=0.03, seed=4)

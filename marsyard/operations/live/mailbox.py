@@ -1,4 +1,4 @@
-"""Orders from viewers to the physics, kept until the physics asks for them.
+"""Commands from viewers to the physics, stored until the physics fetches them.
 
 Not a queue: of each kind only the newest counts, single steps add up to a limit. However many
 orders come, nothing grows.

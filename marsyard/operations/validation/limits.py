@@ -1,4 +1,4 @@
-"""What a sequence must keep to: limits of a file, their defaults, and those that can be judged.
+"""Limits of a validation: from a file, their defaults, and those that can be evaluated.
 
     limits:
       tilt: 25 deg          # of the base against the vertical

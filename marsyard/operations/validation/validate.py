@@ -1,4 +1,4 @@
-"""Validate a sequence: run it many times over what is uncertain, and judge.
+"""Validate a sequence: run it many times with uncertain values, and evaluate.
 
     nominal run → limits, paths → n runs on all cores → data set → judgement → folder
 
