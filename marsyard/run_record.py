@@ -144,7 +144,7 @@ def _plain(value: Any) -> float | str:
 
 
 def write_record(record: RunRecord, folder: Path) -> None:
-    """Write `run.json`, whole or not at all."""
+    """Write `run.json`, atomically."""
     with replacing(folder / FILE_NAME) as part:
         text = json.dumps(record.model_dump(mode="json"), indent=1, ensure_ascii=False)
         part.write_text(text + "\n", encoding="utf-8")

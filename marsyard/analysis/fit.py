@@ -68,7 +68,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Fit:
-    """An identification: see the module's head.
+    """An identification: see the module docstring.
 
     models: the fitted model for each of the data's wheels, ready to be asked; `start_models` those
         with the start values.

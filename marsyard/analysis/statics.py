@@ -190,7 +190,7 @@ def chassis_of(robot: Robot) -> Chassis:
 
 
 def largest_step(chassis: Chassis, friction: float, pull_ratio: float) -> Step:
-    """The largest step that traction allows, see the head of the module.
+    """The largest step that traction allows, see the module docstring.
 
     friction: μ of the wheels against the edge. pull_ratio: κ of the ground.
     """

@@ -55,7 +55,7 @@ def means(values: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
 
 
 def settled(slip: np.ndarray, measured: Mapping[str, np.ndarray], run: np.ndarray) -> np.ndarray:
-    """Windows in which the wheel has settled, bool[m]; see the module's head.
+    """Windows in which the wheel has settled, bool[m]; see the module docstring.
 
     slip, measured: of each window, in the order of time. run: of each window.
     """

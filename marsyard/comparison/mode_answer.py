@@ -72,12 +72,12 @@ class ModeComparison:
 
     @property
     def ok(self) -> bool:
-        """Some mode climbs some slope."""
+        """Whether any mode climbs any slope."""
         return any(row.climbs for row in self.rows)
 
     @property
     def crossings(self) -> tuple[float, ...]:
-        """Slopes at which another mode begins to cost least, while both climb [rad]."""
+        """Slopes at which another mode becomes the cheapest while both climb [rad]."""
         return tuple(
             b.start for a, b in zip(self.cheapest, self.cheapest[1:], strict=False)
             if a.mode != b.mode and abs(a.end - b.start) < 1e-9 and not self._ends(a.mode, a.end)
@@ -96,7 +96,7 @@ class ModeComparison:
         return dataset(self)
 
     def of(self, mode: str) -> list[Row]:
-        """The runs of a mode, from level to steep."""
+        """The runs of a mode, by increasing slope."""
         return sorted((r for r in self.rows if r.mode == mode), key=lambda r: r.slope)
 
 

@@ -63,7 +63,7 @@ def compare_modes(
     progress: Progress | None = None,
     jobs: int | None = 1,
 ) -> ModeComparison:
-    """Which mode climbs further, which costs less, and where they change places.
+    """Compare modes of locomotion: steepest slopes and energy, and where they are equal.
 
         marsyard.compare_modes("modes/sandy-slope", "rolling,peristaltic", "0:30:2.5")
 

@@ -70,7 +70,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Pose:
-    """Where a gait stands between two motions.
+    """Pose of a robot between two motions of a gait.
 
     Attributes:
         angles: of the joints that limbs are solved for (`limb_kinematics.Limbs.joints`) [rad].

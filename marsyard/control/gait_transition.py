@@ -32,7 +32,7 @@ _NEAR = 1e-6
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast transitions are.
+    """Speed limits of transitions.
 
     Attributes:
         speed: greatest mean speed of the base and of rolling wheels [m/s].
@@ -67,7 +67,7 @@ def transition(
     least: float = 0.0,
     pace: Pace | None = None,
 ) -> Motion | None:
-    """The motion from a pose to another, or none where there is nothing to do."""
+    """The motion from a pose to another, or None if they are equal."""
     return _Transition(limbs, begin, sample, least, pace or Pace()).to(to)
 
 

@@ -54,7 +54,7 @@ REACHED = 1e-5
 
 
 class Limbs:
-    """Feet and wheels of a robot, as gaits move them.
+    """Feet and wheels of a robot, moved by gaits.
 
     Attributes:
         robot: what was read from the library or a file.
@@ -144,7 +144,7 @@ class Limbs:
         return self._pitches(np.eye(3) if lean is None else lean)
 
     def hold(self, joints: Mapping[str, float]) -> None:
-        """Put joints that gaits do not move (steering, passive ones) at angles [rad]."""
+        """Set the angles of joints that gaits do not move (steering, passive ones) [rad]."""
         for name, angle in joints.items():
             try:
                 address = self.model.joint(name).qposadr[0]

@@ -49,7 +49,7 @@ class Gait(Protocol):
 
 @dataclass(frozen=True)
 class Until:
-    """When a mode is left, at the end of a cycle; none of a condition never.
+    """Conditions for leaving a mode at the end of a cycle; None: never.
 
     Attributes:
         time: in the mode [s].
@@ -70,7 +70,7 @@ class Until:
 
 @dataclass(frozen=True)
 class Mode:
-    """A gait, when to leave it, and the least margin of the way to it [m]."""
+    """A gait, its end conditions, and the least margin of the transition to it [m]."""
 
     gait: Gait
     until: Until = Until()
@@ -78,7 +78,7 @@ class Mode:
 
 
 class Sensed(NamedTuple):
-    """What is known at the end of a motion: time [s], place of the base in the world [m] and its
+    """Measurements at the end of a motion: time [s], place of the base in the world [m] and its
     attitude, the rotation matrix R_WB."""
 
     time: float
@@ -151,14 +151,14 @@ class Locomotion:
     # --- what is saved
 
     def memory(self) -> np.ndarray:
-        """All that the next decision needs, shape [20]."""
+        """The state needed for the next decision, shape [20]."""
         numbers = [self.mode, STATES.index(self.state), self.cycles, self.finished, *self.last]
         return np.array(
             [*numbers, self._entered, self._distance, *self._planned, *self._from.ravel()]
         )
 
     def recall(self, memory: np.ndarray) -> None:
-        """Go back to what `memory` gave."""
+        """Restore the state given by `memory`."""
         self.mode, self.state = int(memory[0]), STATES[int(memory[1])]
         self.cycles, self.finished = int(memory[2]), bool(memory[3])
         self.last = Report(float(memory[4]), float(memory[5]))

@@ -50,7 +50,7 @@ _UP = np.array([0.0, 0.0, 1.0])
 
 
 class Odometry:
-    """Position and heading of a rover, reckoned from what it measures.
+    """Position and heading of a rover, estimated from its measurements.
 
     Args:
         robot: of the library, by name, or its kinematics.

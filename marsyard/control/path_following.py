@@ -150,7 +150,7 @@ def _resampled(points: np.ndarray) -> np.ndarray:
 
 @dataclass
 class SlipCompensation:
-    """The twist that slip takes away, smoothed.
+    """Estimate of the twist lost to slip, smoothed.
 
     Attributes:
         time_constant: τ [s].
@@ -163,12 +163,14 @@ class SlipCompensation:
     slip: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
     def observe(self, measured: Twist, kinematic: Twist, dt: float) -> None:
-        """Take in what was measured over dt [s], and what the wheels' turning should have given."""
+        """Update with the motion measured over dt [s] and the motion expected from wheel
+        rotation.
+        """
         share = 1 - np.exp(-dt / self.time_constant)
         self.slip += share * (np.subtract(measured, kinematic) - self.slip)
 
     def correct(self, wanted: Twist, crab: bool = True) -> Twist:
-        """The command that gives the wanted twist if slip goes on as it does."""
+        """The command that yields the wanted twist at the present slip."""
         speed = np.hypot(wanted.forward, wanted.left)
         size = np.hypot(*self.slip[:2])
         slip = self.slip * min(1.0, self.limit * speed / size) if size > 0 else self.slip

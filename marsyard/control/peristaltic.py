@@ -34,7 +34,7 @@ _SAME = 0.02
 
 @dataclass(frozen=True)
 class PeristalticGait:
-    """What a rolling walk is to be.
+    """Parameters of a rolling walk.
 
     Attributes:
         stride: distance of the base per cycle, negative backwards [m].

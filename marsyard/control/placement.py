@@ -498,7 +498,7 @@ def place(
     heading: float = 0.0,
     joints: Mapping[str, float] | None = None,
 ) -> Stand:
-    """A robot placed once: see `Placer` for many."""
+    """Placement of a robot at one pose; see `Placer` for many."""
     return Placer(robot, ground, joints).place(x, y, heading)
 
 

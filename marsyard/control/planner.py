@@ -38,7 +38,7 @@ _MOST_CELLS = 4_000_000
 
 @dataclass(frozen=True)
 class DrivingLimits:
-    """What a rover can cross, and what it would rather not.
+    """Limits of traversable ground, and costs.
 
     Attributes:
         slope: greatest inclination [rad].
@@ -59,7 +59,7 @@ class DrivingLimits:
 
 @dataclass(frozen=True, eq=False)
 class CostMap:
-    """A terrain seen as ground to drive on; arrays of shape [len(x), len(y)].
+    """Traversal cost of a terrain; arrays of shape [len(x), len(y)].
 
     Attributes:
         x, y: of the cells' middles [m].
@@ -177,7 +177,7 @@ def plan(
 
 
 def plan_on(costs: CostMap, start: tuple[float, float], goal: tuple[float, float]) -> Path:
-    """The cheapest path on a map that is made already."""
+    """The cheapest path on a given map."""
     cells = []
     for name, (x, y) in (("start", start), ("goal", goal)):
         half = costs.cell / 2 + 1e-9

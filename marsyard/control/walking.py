@@ -60,7 +60,7 @@ _SAME_SLOPE = 1e-3
 
 @dataclass(frozen=True)
 class WalkingGait:
-    """What a walk is to be.
+    """Parameters of a walk.
 
     Attributes:
         pattern: of PATTERNS.

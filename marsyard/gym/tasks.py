@@ -54,12 +54,12 @@ class ReachGoal(_ToGoal):
         return {"goal_x": away * math.cos(heading), "goal_y": away * math.sin(heading)}
 
     def reward(self, before: Reading, now: Reading) -> float:
-        """Progress, less a price for time."""
+        """Progress, minus a price for time."""
         return self.target(before)[0] - self.target(now)[0] - TIME_PRICE * STEP
 
 
 class ClimbOut(RoverEnv):
-    """`marsyard/ClimbOut-v0`: come out of a hollow of sand, within 150 steps of 1 s.
+    """`marsyard/ClimbOut-v0`: leave a hollow of sand within 150 steps of 1 s.
 
     The rover stands near the bottom of a round hollow, 6 m wide and 85 cm deep, with any heading;
     the strength of the sand differs by up to 5 %. Straight up the wall it slips, digs itself in and
@@ -86,7 +86,7 @@ class ClimbOut(RoverEnv):
         return max(0.0, self.out - math.hypot(now.x, now.y)), math.atan2(now.y, now.x)
 
     def reward(self, before: Reading, now: Reading) -> float:
-        """Way outwards, less a price for time."""
+        """Progress outwards, minus a price for time."""
         return self.target(before)[0] - self.target(now)[0] - TIME_PRICE * STEP
 
     def success(self, now: Reading) -> bool:
@@ -119,6 +119,6 @@ class DriveEfficiently(_ToGoal):
         return {"goal_x": 10.0, "goal_y": 0.0}
 
     def reward(self, before: Reading, now: Reading) -> float:
-        """Progress, less the price of the energy."""
+        """Progress, minus the price of the energy."""
         energy = now.energy + self.idle_power * STEP
         return self.target(before)[0] - self.target(now)[0] - self.price * energy

@@ -40,7 +40,7 @@ _SEEDS = 2**31
 
 @dataclass(frozen=True)
 class Randomise:
-    """What differs from world to world.
+    """Variation between worlds.
 
     Attributes:
         terrain: draw the seed of the ground.

@@ -56,7 +56,7 @@ _AXES = {"axis": ["x", "y", "z"], "quat": ["w", "x", "y", "z"]}
 
 
 class Yard:
-    """A simulation of exchangeable boxes.
+    """A simulation of exchangeable modules.
 
     yard = Yard(load_scenario("soil/wheel"), multibody=my_rig)
     yard.run().dataset()

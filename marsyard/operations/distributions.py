@@ -281,7 +281,7 @@ def _falls(kind: str, a: tuple[Any, ...]) -> bool:
 
 
 def read_uncertain(path: str | Path) -> Uncertain:
-    """What a file says is uncertain."""
+    """Read a file of uncertain values."""
     from marsyard import library
 
     file = Path(path)

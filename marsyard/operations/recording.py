@@ -19,7 +19,7 @@ from marsyard.operations.sequence import Sequence, make_sequence
 
 
 def record_sequence(run: Any, *, title: str = "") -> Sequence:
-    """The sequence of motor commands that a run gave.
+    """The motor commands of a run as a sequence.
 
     `run` is what `marsyard.run` returns, a simulation, a data set, or a run's folder.
     """

@@ -36,7 +36,7 @@ from marsyard.units import Time
 
 
 class Sequence(Part):
-    """Commands for a rover, in the order in which they are carried out."""
+    """Commands for a rover, in order of execution."""
 
     title: str = Field("", description="one line")
     description: str = Field("", description="purpose")

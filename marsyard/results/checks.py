@@ -43,7 +43,9 @@ class CheckResult:
 
     @property
     def judged(self) -> bool:
-        """Not about a part of the run that the user left out."""
+        """Whether the check could be evaluated, i.e. it is not about a part of the run left out by
+        the user.
+        """
         return self.verdict != NOT_JUDGED
 
 

@@ -69,7 +69,7 @@ def panel_units(figure: Figure) -> list[str]:
 
 
 def default_figures(ds: xr.Dataset) -> tuple[Figure, ...]:
-    """What is worth seeing of any run, as far as the data set has it."""
+    """Default figures of any run, as far as the data set has the variables."""
     driven = _driven_joints(ds)
     # of the generalised reaction the part that pushes the base: its first three dofs
     dofs = [str(d) for d in ds["dof"].values[:3]] if "dof" in ds.coords else []

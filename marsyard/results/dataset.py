@@ -30,7 +30,7 @@ FILE_NAME = "results.nc"
 
 
 def save(ds: xr.Dataset, path: str | Path) -> Path:
-    """Write the data set to `path` (a folder takes `results.nc`), whole or not at all."""
+    """Write the data set to `path` (a folder takes `results.nc`), atomically."""
     path = Path(path)
     if path.suffix != ".nc":
         path = path / FILE_NAME

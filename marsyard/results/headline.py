@@ -55,7 +55,7 @@ class Headline:
 def headline_of(
     ds: xr.Dataset, checks: Sequence[CheckResult] = (), stopped: str | None = None
 ) -> Headline:
-    """What became of a run; `stopped` says why it ended early."""
+    """The headline of a run; `stopped` is the reason for an early end."""
     time = ds["time"].values.astype(float)
     duration = float(time[-1] - time[0])
     verb, distance, rise, phrase = _motion(ds)

@@ -52,7 +52,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question with its answer and the numbers that speak for it."""
+    """A question with its answer and the supporting numbers."""
 
     question: str
     answer: str

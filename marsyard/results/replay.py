@@ -64,7 +64,7 @@ SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×", "10×", "50×")
 
 @dataclass(frozen=True)
 class Scene:
-    """All that a replay shows, worked out for every frame.
+    """The content of a replay, computed for every frame.
 
     Attributes:
         title: what the scenario is called; name: its name in the library.
@@ -101,7 +101,7 @@ class Scene:
 
     @property
     def floats(self) -> bool:
-        """Whether there is no ground to be seen: it is shown in space, not under a sky."""
+        """Whether there is no visible ground: the scene is in space, without a sky."""
         return not self.ground and self.soil is None
 
     @property

@@ -84,7 +84,7 @@ def write_report(
     answers: Sequence[Answer] = (),
     model: mujoco.MjModel | None = None,
 ) -> Path:
-    """Write `report.html` into `folder`, whole or not at all.
+    """Write `report.html` into `folder`, atomically.
 
     `run_info` may hold `scenario` (its name), `overrides` (a list of "key=value"), `steps`,
     `wall_time` [s] of the loop, `compile_time` [s], `started`, `versions` (a mapping) and
@@ -177,7 +177,7 @@ def _sha256(text: str) -> str:
 def findings_of(
     ds: xr.Dataset, scenario: Scenario, info: Mapping[str, Any], ground: Ground | None
 ) -> list[Finding]:
-    """What is to be said of a run, with its warnings, the worst first."""
+    """Findings and warnings of a run, the worst first."""
     found = judge_run(ds, scenario, info, assumed_numbers(scenario, ground))
     warned = [
         Finding(WARNING, "warning", f"{capital(str(text)).rstrip('.')}.")
@@ -203,7 +203,7 @@ def _replay(
 
 
 def write_page(folder: str | Path, title: str, sections: Sequence[str]) -> Path:
-    """Write `report.html` from its sections, with the style inside, whole or not at all."""
+    """Write `report.html` from its sections, with the style inside, atomically."""
     page = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

@@ -56,7 +56,7 @@ _REACHED = ("reached", "until")
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence about a run. `level`: bad, warning or note; `subject`: what it is about."""
+    """A finding about a run. `level`: bad, warning or note; `subject`: its topic."""
 
     level: str
     subject: str

@@ -60,7 +60,7 @@ class DesignedRobot(Robot):
 
 
 def designed(robot: Robot, design: RobotDesign) -> Robot:
-    """The robot with a design laid on it, checked; the robot itself if the design says nothing."""
+    """The robot with a design applied and checked; the robot itself if the design is empty."""
     given = design.model_dump(exclude_defaults=True)
     if not given:
         return robot

@@ -48,7 +48,7 @@ class ModelFile:
     root: Element | None = None
 
     def compile(self) -> mujoco.MjModel:
-        """The compiled model; what MuJoCo refuses is one sentence."""
+        """The compiled model; errors of MuJoCo become an InputError."""
         try:
             with quiet():
                 return self.spec.compile()

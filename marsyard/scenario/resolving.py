@@ -28,7 +28,7 @@ from marsyard.scenario.terrain_file import terrain_data, validate_terrain
 
 
 def resolve(scenario: Scenario) -> Scenario:
-    """The scenario with the terrains and soils that it names in place of their names."""
+    """The scenario with named terrains and soils replaced by their content."""
     ground = tuple(
         resolve_ground(g) if isinstance(g, TerrainGround) else g for g in scenario.ground
     )

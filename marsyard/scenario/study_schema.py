@@ -205,7 +205,7 @@ class StudyCheck(Part):
 
 
 class Study(Part):
-    """A family of runs: the scenario once for each value, numbers taken from each."""
+    """A family of runs: the scenario once for each value, with outputs of each run."""
 
     vary: Driven = Field(
         description="a dotted path of the scenario, as for --set, with values in 'values' or "

@@ -75,7 +75,7 @@ class Bracket:
 
 @dataclass(frozen=True)
 class Boundary:
-    """What was found for one curve: both ends as shown (None: no boundary), and a sentence."""
+    """The boundary of one curve: both ends as shown (None: no boundary), and a sentence."""
 
     curve: int
     success: float | None

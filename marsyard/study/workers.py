@@ -44,7 +44,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is kept of a run: a number per output (None: see `reasons`), their units, its health."""
+    """Stored results of a run: a value per output (None: see `reasons`), units, solver health."""
 
     numbers: tuple[float | None, ...]
     units: tuple[str, ...]

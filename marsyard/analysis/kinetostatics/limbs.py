@@ -261,7 +261,7 @@ def _sized(
     length: float,
     tolerance: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Working rows scaled to unit force or moment, see the head of the module."""
+    """Working rows scaled to unit force or moment, see the module docstring."""
     # rounding errors, next to the forces that make a row: loop forces alone make no wrench
     small = tolerance * np.linalg.norm(Y, axis=1)[:, None] * np.repeat([1.0, length], 3)
     D = np.where(np.abs(D) <= small, 0.0, D)

@@ -88,11 +88,11 @@ class Analysis:
 
     @property
     def pulls(self) -> dict[str, float]:
-        """Sizes of the largest level pulls [N]; NaN without balance."""
+        """Sizes of the largest horizontal pulls [N]; NaN without equilibrium."""
         return {direction: push.size for direction, push in self.pushes.items()}
 
     def limited_by(self, direction: str) -> str:
-        """What keeps a pull from being larger: wheels that slide, lift or have no more torque."""
+        """The limit of a pull: wheels that slide, lift off or reach their torque limit."""
         forces = self.pushes[direction].forces
         if forces is None:
             return ""

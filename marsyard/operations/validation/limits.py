@@ -195,7 +195,7 @@ _SHOWN = {
 
 
 def read_limits(path: str | Path) -> Limits:
-    """What a file says about limits."""
+    """Read a file of limits."""
     file = Path(path)
     if not file.is_file():
         raise InputError(f"{file}: no such file")

@@ -127,7 +127,7 @@ def validate(
     progress: Progress | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Validation:
-    """Run a sequence `n` times over what is uncertain, and judge it.
+    """Run a sequence `n` times with uncertain values, and evaluate it.
 
     Args:
         sequence: the commands, or their file.
