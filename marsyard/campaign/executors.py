@@ -6,7 +6,7 @@ follows from its settings alone:
     executor.slots                  how many members are worth having under way
     executor.submit(key, settings)  begin one, under a number of the caller's
     executor.ready(timeout)         finished ones, (key, outcome), after at most timeout [s]
-    executor.close()                end at once; what is under way is lost
+    executor.close()                end at once; what is active is lost
 
 A process that dies under a member (memory, a crash) is replaced, and the member begun again; if
 that dies too, that is its outcome. A Dask cluster does the same with its workers (`cluster`).

@@ -32,7 +32,8 @@ rates and steering angles. Its rules:
 - A turn on the spot is one about the base's origin if all wheels are steered, or else about the
   point abeam of those that are not; over its last tenth of a radian it is slower.
 - Ends of paths and turns are approached no faster than 4/5 of the wheels' `acceleration` can brake,
-  v² = 1.6 a · way that is left, but with at least a fifth of the speed, a tenth of the turn's rate.
+  v² = 1.6 a · remaining distance, but with at least a fifth of the speed, a tenth of the turn's
+  rate.
 """
 
 from __future__ import annotations

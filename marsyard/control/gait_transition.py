@@ -26,7 +26,7 @@ from marsyard.control.rolling import braking
 from marsyard.control.stability_margin import static_margin
 from marsyard.errors import InputError
 
-#: shorter ways than this are not worth a motion [m]
+#: shorter distances than this are not worth a motion [m]
 _NEAR = 1e-6
 
 

@@ -53,11 +53,11 @@ class Until:
 
     Attributes:
         time: in the mode [s].
-        distance: way in the mode [m] (or turned [rad]).
+        distance: distance in the mode [m] (or angle turned [rad]).
         cycles: number of them.
         slope: of the base, above [rad].
         slip: of the last cycle, above.
-        progress: way of the last cycle, below [m].
+        progress: distance of the last cycle, below [m].
     """
 
     time: float | None = None
@@ -103,8 +103,8 @@ class Locomotion:
 
     Attributes:
         limbs, modes: what moves and how.
-        mode: number of the mode under way, -1 before the first.
-        state: of STATES, what the motion under way is.
+        mode: number of the active mode, -1 before the first.
+        state: of STATES, what the current motion is.
         cycles: done in the mode.
         last: how the last cycle went.
         finished: whether the last mode is left.
@@ -127,7 +127,7 @@ class Locomotion:
         self.last = Report(0.0, 0.0)
         self._entered = 0.0
         self._distance = 0.0
-        # where the motion under way began: place, axes of the ground forwards and to the left
+        # where the current motion began: place, axes of the ground forwards and to the left
         self._from = np.zeros((3, 3))
         self._planned = np.zeros(3)
 

@@ -84,7 +84,7 @@ class Path:
         )
         path = cls(points)
         path._smooth = True
-        # less than the way to the other side, where a full circle meets itself
+        # less than the distance to the other side, where a full circle meets itself
         path.reach = min(1.0, 0.5 * np.pi / abs(curvature))
         return path
 
@@ -253,7 +253,7 @@ class PathFollower:
     def speed_now(self) -> float:
         """Speed wanted along the path at s [m/s]."""
         left = self.path.length - self.s
-        # v²/2 = a · way, with a fifth in reserve
+        # v²/2 = a · distance, with a fifth in reserve
         fastest = braking_rate(self.braking, left)
         share = np.clip(fastest / self.speed, 0.2, 1)
         if self.slow_down > 0:

@@ -14,7 +14,7 @@ within ρ. Driving costs, per metre,
 
     c = 1 + w_slope (slope/limit)² + w_rough (roughness/limit)² + w_step (step/limit)²
 
-The cost of a way is ∫ c ds. Dijkstra's algorithm (SciPy) finds the cheapest way between
+The cost of a path is ∫ c ds. Dijkstra's algorithm (SciPy) finds the cheapest path between
 neighbouring cells, in eight directions. Then straight lines replace what is cheaper by less than
 0.5 %, points about a metre apart move aside while that lowers the cost, and a spline goes through
 them; where the spline would touch a blocked cell or cost 3 % more, corners are cut first (G. M.
@@ -206,7 +206,7 @@ def plan_on(costs: CostMap, start: tuple[float, float], goal: tuple[float, float
 
 
 def _cheapest(costs: CostMap, start: int, goal: int) -> np.ndarray | None:
-    """Cells of the cheapest way, or none."""
+    """Cells of the cheapest path, or none."""
     from scipy.sparse.csgraph import dijkstra
 
     graph = _graph(costs)
@@ -251,7 +251,7 @@ def _straightened(costs: CostMap, points: np.ndarray) -> np.ndarray:
 
 
 def _relaxed(costs: CostMap, points: np.ndarray, rounds: int = 60) -> np.ndarray:
-    """The way pulled taut: points about a metre apart move aside while that makes it cheaper."""
+    """The path pulled taut: points about a metre apart move aside while that makes it cheaper."""
     if len(points) < 3:
         return points
     points = _divided(points, 1.0)
@@ -286,7 +286,7 @@ def _divided(points: np.ndarray, longest: float) -> np.ndarray:
 
 
 def _smoothed(costs: CostMap, points: np.ndarray) -> Path:
-    """A spline through the points, or what corner cutting leaves of it, if that way is free."""
+    """A spline through the points, or what corner cutting leaves of it, if that path is free."""
     if len(points) < 3:
         return Path(points)
     bound = 1.03 * costs.cost_of(points)

@@ -98,9 +98,9 @@ class DriveEfficiently(_ToGoal):
     """`marsyard/DriveEfficiently-v0`: drive 10 m with little energy, within 200 steps of 1 s.
 
     Between start and goal stands a hill of 60 cm with loose sand on its right: straight ahead costs
-    lifting and slip, around the hill costs way and time. Small roughness and the heading (±30°)
-    differ from world to world. E is the electrical energy of the motors during the step, P₀ = 20 W
-    what the rover uses besides, and Δt = 1 s.
+    lifting and slip, around the hill costs distance and time. Small roughness and the heading
+    (±30°) differ from world to world. E is the electrical energy of the motors during the step, P₀
+    = 20 W what the rover uses besides, and Δt = 1 s.
 
     Reward: r = (d − d')/m − 0.5 (E + P₀ Δt)/kJ, at the goal (d' < 0.5 m) + 10, when the rover tips
     over or the physics stops − 10.

@@ -451,7 +451,7 @@ class Replay:
         for handle, passed in zip(self._tracks, behind, strict=True):
             if handle.visible != (wanted and passed):
                 handle.visible = wanted and passed
-        # the piece under way, up to now
+        # the current piece, up to now
         start = max((end for end, _, _ in self._pieces if end <= frame), default=0)
         points, colours = _segments(self.scene, start, frame)
         self._head.visible = wanted and len(points) > 0

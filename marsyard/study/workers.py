@@ -1,7 +1,7 @@
 """Running the members of a study, one after the other or in several processes.
 
 A member's outcome does not depend on where it runs: every run is deterministic, and outcomes are
-kept in the order of the tasks. Who may want to stop early says so by `stop`: runs under way end at
+kept in the order of the tasks. Who may want to stop early says so by `stop`: active runs end at
 their next word, and have no outcome.
 """
 

@@ -29,7 +29,7 @@ from marsyard.analysis.kinetostatics.velocity import VelocityModel, velocity_mod
 from marsyard.control.stability_margin import tip_over_angle
 from marsyard.errors import InputError
 
-#: ways to look and to tilt, in the platform's frame
+#: directions to look and to tilt, in the platform's frame
 DIRECTIONS = {"ahead": (1.0, 0.0), "back": (-1.0, 0.0), "left": (0.0, 1.0), "right": (0.0, -1.0)}
 SLOPES = {"uphill": "back", "downhill": "ahead", "left side low": "left", "right side low": "right"}
 #: tolerance of ranks for poses that were searched for, and for exact ones
@@ -81,7 +81,7 @@ class Analysis:
 
     @cached_property
     def pushes(self) -> dict[str, Push]:
-        """Largest level pull at the platform's origin by way, with its forces."""
+        """Largest horizontal pull at the platform's origin by direction, with its forces."""
         return {
             direction: self.balance.largest(self._level(d)) for direction, d in DIRECTIONS.items()
         }

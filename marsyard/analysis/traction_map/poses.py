@@ -119,7 +119,7 @@ def judge(
 
 
 def typical_length(rover: RoverTables) -> float:
-    """L: half the way between the wheels that are farthest apart [m]; scales moments."""
+    """L: half the distance between the wheels that are farthest apart [m]; scales moments."""
     centre = rover.wheels.centre[:, :2]
     return max(float(np.linalg.norm(centre[:, None] - centre[None], axis=2).max()) / 2, 1e-3)
 

@@ -463,7 +463,9 @@ def tip_over_angle(point, contacts, centre):
 
 @inner
 def _edge_angle(a, b, centre):
-    """Angle [rad] between gravity and the way to an edge, at right angles to it; < 0 outside."""
+    """Angle [rad] between gravity and the direction to an edge, at right angles to it; < 0
+    outside.
+    """
     ex, ey, ez = b[0] - a[0], b[1] - a[1], b[2] - a[2]
     size = math.sqrt(ex * ex + ey * ey + ez * ez)
     ex, ey, ez = ex / size, ey / size, ez / size

@@ -221,7 +221,7 @@ class _Campaign:
         return candidates
 
     def close(self) -> None:
-        """End what is under way."""
+        """End what is active."""
         if self._executor is not None:
             self._executor.close()
         if self._count.journal is not None:

@@ -267,7 +267,7 @@ class _Job:
             past[0] += outcome.simulated
 
         def tell(simulated: float) -> None:
-            # runs under way count by the time of the nominal one
+            # active runs count by the time of the nominal one
             under_way = max(simulated - past[0], 0.0) / max(nominal_time, 1e-9)
             most = min(float(self.workers), float(self.n - len(done)))
             self.progress(len(done) + 0.99 * min(under_way, most), self.n, "runs")
