@@ -1,4 +1,4 @@
-"""Kernels that compile in processes of their own while the loop compiles here."""
+"""Background processes that compile kernels while the loop compiles in this one."""
 
 from __future__ import annotations
 

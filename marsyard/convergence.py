@@ -1,4 +1,4 @@
-"""How converged a run is in its grid and its step: it is computed again with half of each.
+"""Convergence of a run in grid and step: it is repeated with half of each.
 
 With a spacing l of the soil's grid (or the size l of the elements of a contact law) and a step h, a
 number of a run has the error a lᵖ + b h^q and terms of both, which are smaller still. So the run

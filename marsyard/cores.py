@@ -1,4 +1,4 @@
-"""How many cores there are to work on."""
+"""Number of available cores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The errors a user can cause, said in one sentence.
+"""Errors caused by users, reported in one sentence.
 
 `InputError` is raised for anything a user wrote that cannot be used: an unknown name, a wrong
 unit, a negative mass. Its text names the field and what is allowed. The command line prints it

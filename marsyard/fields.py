@@ -1,4 +1,4 @@
-"""What the models of scenarios, options and study files are made of."""
+"""Field types of the models of scenarios, options and study files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong with a file (scenario, robot.yaml, terrain), in one sentence.
+"""Errors of pydantic in a file (scenario, robot.yaml, terrain) as one sentence.
 
 A sentence names the place by its dotted path, as a user would write it in `--set`, and what is
 allowed there, with the nearest name.

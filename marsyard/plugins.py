@@ -1,4 +1,4 @@
-"""What other packages bring: found through their entry points, named with the package they are of.
+"""Plug-ins of other packages, found through entry points and named with their package.
 
     marsyard.library       a package whose folder holds rovers, soils, grounds, scenarios as
                            `marsyard/library` does; they are used by their names

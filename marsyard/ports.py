@@ -1,4 +1,4 @@
-"""What passes between the modules of a simulation: names, shapes and units.
+"""Messages between the modules of a simulation: names, shapes and units.
 
 A simulation is four black boxes (Grand et al. 2001, section 1):
 
@@ -68,8 +68,9 @@ class Message:
 
 @dataclass(frozen=True, eq=False)
 class ContactBodyStates(Message):
-    """The contact bodies, where they are and how they move: wheels, feet, tracks, then all other
-    bodies that collide."""
+    """Poses and velocities of the contact bodies: wheels, feet, tracks, then all other bodies that
+    collide.
+    """
 
     name: Annotated[Names, Port("n", "", "names of wheels, feet, tracks, bodies")]
     position: Annotated[Array, Port("n, 3", "m", "origin: of a wheel its centre")]
@@ -94,7 +95,7 @@ class ContactBodyStates(Message):
 
 @dataclass(frozen=True, eq=False)
 class ContactBodyWrenches(Message):
-    """What the ground does to the contact bodies, in their order."""
+    """Wrenches of the ground on the contact bodies, in their order."""
 
     force: Annotated[Array, Port("n, 3", "N", "force on the contact body")]
     moment: Annotated[Array, Port("n, 3", "N·m", "moment about the origin of the contact body")] = (
@@ -149,7 +150,7 @@ class BaseState(Message):
 
 @dataclass(frozen=True, eq=False)
 class JointCommands(Message):
-    """What the motors are to do until the next control period; the scenario's motors bound it."""
+    """Commands to the motors until the next control period, bounded by the scenario's motors."""
 
     torque: Annotated[Array, Port("m", "N·m, N", "torque, or force of a slide")] = left_out(0.0)
     speed: Annotated[
@@ -191,7 +192,7 @@ class Interaction(Protocol):
 
 
 class Control(Protocol):
-    """The controller: what is sensed at `time` [s] in, commands for the joints out."""
+    """The controller: measurements at `time` [s] in, commands for the joints out."""
 
     def __call__(
         self, time: float, joints: JointStates, base: BaseState, wrenches: ContactBodyWrenches

@@ -1,4 +1,4 @@
-"""Folders of runs: written beside their place and moved there when complete.
+"""Folders of runs, written to a temporary place and moved when complete.
 
 Nothing half-written is left, an earlier run is replaced as a whole, and what somebody else put into
 the folder stays.

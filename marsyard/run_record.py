@@ -1,5 +1,5 @@
-"""What a run's folder keeps of the run beside its results, `run.json`: how it was asked for, how
-long it took, what it warned of. With it the report can be made again (`marsyard report`).
+"""The record of a run, `run.json`: settings, duration and warnings. With it the report can be
+rebuilt (`marsyard report`).
 
 Checks and questions are not kept; they follow from `results.nc` and `scenario.yaml`.
 """
@@ -144,7 +144,7 @@ def _plain(value: Any) -> float | str:
 
 
 def write_record(record: RunRecord, folder: Path) -> None:
-    """Write `run.json`, whole or not at all."""
+    """Write `run.json`, atomically."""
     with replacing(folder / FILE_NAME) as part:
         text = json.dumps(record.model_dump(mode="json"), indent=1, ensure_ascii=False)
         part.write_text(text + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The report of a run, drawn beside results that are in place already; and made again from them.
+"""Drawing the report of a run from its saved results.
 
 Everything here can be lost and had again: `marsyard report RUN` reads `results.nc`, `ground.nc`,
 `scenario.yaml`, `model.mjb` and `run.json`.

@@ -1,4 +1,4 @@
-"""Run a scenario, alone or as a study: the whole job behind `marsyard run` and `marsyard.run`.
+"""Run a scenario, alone or as a study: the implementation of `marsyard run` and `marsyard.run`.
 
 A run's folder (`marsyard.single_run`) is written beside its place and moved there when complete, so
 that nothing half-written is left. The folder of a study is told in `marsyard.study`.

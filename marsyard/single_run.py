@@ -1,4 +1,4 @@
-"""One run from start to end, and what it leaves behind.
+"""A single run from start to end, and its folder.
 
 A run folder holds
 
@@ -50,7 +50,7 @@ Checked = Callable[["Run"], Any]
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: its data, checks and folder (None if nothing was kept on disk)."""
+    """A finished run: its data, checks and folder (None if nothing was saved)."""
 
     name: str
     scenario: Scenario
@@ -106,7 +106,7 @@ class Run:
 
     @property
     def convergence(self) -> Convergence | None:
-        """How converged the run is in grid and step; None where that was not checked."""
+        """Convergence of the run in grid and step; None if it was not checked."""
         return self.info.get("convergence")
 
     @property
@@ -116,7 +116,7 @@ class Run:
 
     @property
     def ok(self) -> bool:
-        """The run went through and every check passed that could be judged."""
+        """Whether the run completed and every check that could be evaluated passed."""
         return self.stopped is None and all(c.ok for c in self.checks if c.judged)
 
 

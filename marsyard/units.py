@@ -1,4 +1,5 @@
-"""Units at the door: a number is SI, a text may carry a unit, inside everything is SI.
+"""Conversion of units at the interface: numbers are SI, texts may have a unit, all internal values
+are SI.
 
 >>> to_si("10 deg", "angle")
 0.17453292519943295

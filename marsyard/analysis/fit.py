@@ -1,4 +1,5 @@
-"""What an identification found: values with intervals, correlations, warnings, errors before/after.
+"""Result of an identification: values with intervals, correlations, warnings, errors before and
+after.
 
 Covariance of the free parameters in the scaled coordinates u the search works in, J the Jacobian
 of the data's residuals (each divided by its stated error), P the diagonal of the priors' 1/σ²:
@@ -67,7 +68,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Fit:
-    """An identification: see the module's head.
+    """An identification: see the module docstring.
 
     models: the fitted model for each of the data's wheels, ready to be asked; `start_models` those
         with the start values.

@@ -1,4 +1,4 @@
-"""What an identification compares with what: data, model, start values, free parameters, errors.
+"""The problem of an identification: data, model, start values, free parameters, errors.
 
 The error e_q of a quantity is, unless stated, its pooled standard deviation where the file has one,
 else the scatter of rows that repeat one another where there are five or more, and else a twentieth
@@ -340,7 +340,7 @@ def _exit_said(problem: Problem) -> str:
 
 
 def default_exit(model: str, lug_height: float) -> Exit:
-    """The exit rule of a tread where none is given, see the module's head."""
+    """The exit rule of a tread where none is given, see the module docstring."""
     if model == "ding":
         return EXIT_DING
     return EXIT_LUGS if lug_height > 0 else EXIT_SMOOTH
@@ -487,7 +487,7 @@ def _repeats(data: WheelData, name: str) -> float:
 def _row_errors(
     data: WheelData, stated: Mapping[str, float], errors: Mapping[str, float]
 ) -> dict[str, np.ndarray]:
-    """The error of each row, see the module's head."""
+    """The error of each row, see the module docstring."""
     out = {}
     for name, error in stated.items():
         own = data.spread.get(name, np.full(len(data), np.nan))

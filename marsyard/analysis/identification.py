@@ -1,4 +1,4 @@
-"""Identification: the parameters of a wheel model with which it fits measured forces best.
+"""Identification of the parameters of a wheel model from measured forces.
 
     minimise  Σ_q Σ_i [(y_q(x_i; p) − y_qi)/e_q]²  +  Σ_j [(p_j − μ_j)/σ_j]²    within bounds
 

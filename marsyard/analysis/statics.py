@@ -1,4 +1,4 @@
-"""Statics of a rover that stands or climbs: wheel loads on level ground and slopes, steps.
+"""Statics of a rover: wheel loads on level ground and slopes, and steps.
 
 Frame: x forward along the ground, y left, z normal to the ground; all joints at zero. On a slope θ
 the rover heads uphill and weight points along g(θ) = g (−sin θ, 0, −cos θ).
@@ -21,9 +21,9 @@ Where the chassis is statically indeterminate (four wheels without a differentia
 loads of least Σ N_i² are taken: those of a rigid chassis on wheels of equal stiffness. `free` says
 how many loads statics alone leaves open. A negative load means that a wheel lifts off.
 
-Step. A whole axle meets the edge of a step of height h, perpendicular to the way; its wheels, of
-radius r, are about to leave the ground. The edge touches them at the angle ψ from their lowest
-point, cos ψ = 1 − h/r (ψ = 90° for h ≥ r, a vertical face), and pushes along
+Step. A whole axle meets the edge of a step of height h, perpendicular to the direction of travel;
+its wheels, of radius r, are about to leave the ground. The edge touches them at the angle ψ from
+their lowest point, cos ψ = 1 − h/r (ψ = 90° for h ≥ r, a vertical face), and pushes along
 n = (−sin ψ, cos ψ) with the friction t = (cos ψ, sin ψ), |T| ≤ μ N. The wheels on the ground have
 −max(|κ|, μ) N ≤ T ≤ κ N, κ the pull to load ratio of the ground. The step can
 be met if forces within these bounds balance the rover (the weight lies in the cone they span; its
@@ -190,7 +190,7 @@ def chassis_of(robot: Robot) -> Chassis:
 
 
 def largest_step(chassis: Chassis, friction: float, pull_ratio: float) -> Step:
-    """The largest step that traction allows, see the head of the module.
+    """The largest step that traction allows, see the module docstring.
 
     friction: μ of the wheels against the edge. pull_ratio: κ of the ground.
     """

@@ -1,4 +1,4 @@
-"""From logs over time to operating points: means over windows, and only where motion is steady.
+"""From logs over time to operating points: means over windows of steady motion.
 
 The models are for steady motion. A log is cut into windows, separately for each run (a label, or a
 time that starts again), and each window's means are one operating point. Slips are computed from
@@ -55,7 +55,7 @@ def means(values: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
 
 
 def settled(slip: np.ndarray, measured: Mapping[str, np.ndarray], run: np.ndarray) -> np.ndarray:
-    """Windows in which the wheel has settled, bool[m]; see the module's head.
+    """Windows in which the wheel has settled, bool[m]; see the module docstring.
 
     slip, measured: of each window, in the order of time. run: of each window.
     """

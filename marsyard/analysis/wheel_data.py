@@ -1,4 +1,4 @@
-"""Operating points of wheels in soil and what was measured there, in one convention.
+"""Operating points of wheels in soil and their measurements, in one convention.
 
 A row has the wheel (radius, width, lug height [m]), its load [N], slip and slip angle [rad], and
 what was measured there: drawbar pull and side force [N], torque [N·m], sinkage [m], each with a
@@ -30,7 +30,7 @@ __all__ = ["INPUTS", "QUANTITIES", "WheelData", "along_heading", "conventional",
 
 @dataclass(frozen=True)
 class WheelData:
-    """Operating points of wheels and what was measured there; see the module's head.
+    """Operating points of wheels and their measurements; see the module docstring.
 
     radius, width, lug_height [m], load [N], slip, slip_angle [rad]: float[n].
     measured, spread: by name of `QUANTITIES`, float[n], NaN where there is none.
@@ -73,7 +73,7 @@ class WheelData:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Names of what was measured in at least one row."""
+        """Names of the quantities measured in at least one row."""
         return tuple(q for q in QUANTITIES if np.isfinite(self.measured.get(q, np.nan)).any())
 
     def wheels(self) -> list[tuple[tuple[float, float, float], np.ndarray]]:
@@ -122,7 +122,7 @@ def _columns(parts: list[tuple[int, Mapping[str, np.ndarray]]]) -> dict[str, np.
 
 
 def conventional(data: WheelData) -> WheelData:
-    """The data with all signs as here, see the module's head."""
+    """The data with all signs as here, see the module docstring."""
     return _against_motion(_turned(data))
 
 
@@ -136,7 +136,7 @@ def along_heading(slip: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _turned(data: WheelData) -> WheelData:
-    """Signs reversed where physics leaves no choice, see the module's head."""
+    """Signs reversed where physics leaves no choice, see the module docstring."""
     measured, notes = dict(data.measured), list(data.notes)
     sinkage = measured.get("sinkage")
     if sinkage is not None and not data.relative_sinkage and np.nanmedian(sinkage) < 0:

@@ -61,7 +61,7 @@ def read_wheel_data(
     wheel: radius, width, lug_height [m] where the file does not say, or instead of what it says.
     load: of the wheel [N], the same.
     where: conditions on columns, e.g. "wheel=A_smooth", "slip<0.5"; all must hold.
-    slip_from: "heading", "travel" or "auto", see the module's head.
+    slip_from: "heading", "travel" or "auto", see the module docstring.
     window: of time over which a log is averaged [s].
     columns: the column of a quantity by its name in the file where that is not understood, e.g.
         {"pull": "Zugkraft"}; "Zugkraft [kN]" where the file does not say the unit.

@@ -1,4 +1,4 @@
-"""What the comments of a file, or the lines above its names, say about the wheel and its load.
+"""Wheel dimensions and load from the comments of a file, or from lines above its column names.
 
 "r 0.09 b 0.10", "load 60 N", "30 lugs of 15 mm" anywhere in the text, or a line of its own with a
 name as that of a column: "Wheel radius [mm];150", "normal load: 80 N".

@@ -1,4 +1,4 @@
-"""A text file of columns, as laboratories write them: names and cells, nothing about wheels yet.
+"""Text tables as written by laboratories: column names and cells.
 
 Comma, semicolon, tab, bar or blanks between cells; decimal point or, where the separator is not a
 comma, decimal comma. Lines that start with #, % or // are comments. The line of names is the one

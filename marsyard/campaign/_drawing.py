@@ -1,4 +1,4 @@
-"""What figures of campaigns are drawn with: sheets, labels, maps of cells."""
+"""Drawing helpers for figures of campaigns: sheets, labels, maps of cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scenario of a study, opened where parameters reach into it.
+"""The scenario of a study, with the parts that parameters change.
 
 Settings are put into the scenario's data as its file has them, not into one with all defaults
 written out: a default that follows from other values (the period of records from the duration)

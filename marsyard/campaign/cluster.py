@@ -25,7 +25,7 @@ from marsyard.study.task import Outcome
 
 #: seconds to reach a scheduler
 PATIENCE = 10.0
-#: members under way for each thread of the cluster: one that runs, two that wait for it
+#: active members for each thread of the cluster: one that runs, two that wait for it
 AHEAD = 3
 #: members' names on the cluster: a study's, and a number
 Key = tuple[str, int]

@@ -1,4 +1,4 @@
-"""Figures of a study, drawn without being asked.
+"""Figures of a study, drawn by default.
 
 | study | figures |
 | --- | --- |

@@ -1,4 +1,4 @@
-"""Reading the file of a campaign, whatever it is of; and the scenario that it names."""
+"""Reading the file of a campaign and the scenario it names."""
 
 from __future__ import annotations
 

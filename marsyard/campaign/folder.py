@@ -1,4 +1,4 @@
-"""The folder of a campaign: may it be used, its journal, the study as it was read, a full disk.
+"""The folder of a campaign: checks, journal, the resolved study, a full disk.
 
 A campaign says what its journal is of (`header`), and what has changed if the journal that is there
 is of another study (`changed`: old and new header in, words out, empty for nothing).

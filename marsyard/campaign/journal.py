@@ -1,4 +1,4 @@
-"""A journal: records appended one after the other, each on the disk before it counts.
+"""A journal: records appended one by one, each written to disk before it counts.
 
 The file is text, a line per record, `CRC32 JSON`; the first line is the header, which says what the
 journal is of. A record is written and synced to the disk (fsync) before `append` returns, so that a

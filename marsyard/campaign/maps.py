@@ -1,4 +1,4 @@
-"""How likely a success is, over one parameter or two: runs counted in cells, with intervals.
+"""Probability of success over one or two parameters: runs counted in cells, with intervals.
 
 A parameter with few values has a cell for each; one that was drawn is cut into equal spans, as many
 as give about a dozen runs to a cell. What the other parameters were is averaged over. A run that

@@ -1,4 +1,4 @@
-"""One member of a study: settings in, numbers out, wherever it runs.
+"""One member of a study: settings in, outputs out, on any executor.
 
 `Plan` is what all members share and travels once to each process or machine; a member is then only
 its settings. Whatever goes wrong in a member is its outcome: it diverged, it could not begin (a

@@ -1,4 +1,4 @@
-"""Fingerprints of the files that a scenario names, so that a change of one is noticed.
+"""Fingerprints of the files that a scenario names, to detect changes.
 
 Meshes, maps, FMUs, grounds and robots decide about the numbers of a run as the scenario's own text
 does. Of a file beyond `WHOLE` bytes (a map of a whole planet) its size and both ends are taken.

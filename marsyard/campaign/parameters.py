@@ -1,4 +1,4 @@
-"""The parameters of a study: what they set in the scenario, and how their values are shown.
+"""The parameters of a study: the values they set in the scenario, and how these are shown.
 
 A parameter has values (`Levels`: numbers with a unit, or words) or scatters (`Scattered`: a
 distribution, `operations.uncertain`). A design picks from either by a share between 0 and 1: of

@@ -1,4 +1,4 @@
-"""A study made ready: its members as settings, checked before the first of them runs."""
+"""A prepared study: its members as settings, checked before the first one runs."""
 
 from __future__ import annotations
 

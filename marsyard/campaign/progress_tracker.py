@@ -1,4 +1,5 @@
-"""Running members and keeping count: what is finished is in the journal, in memory, and told.
+"""Running members and tracking progress: finished ones are journalled, kept in memory, and
+reported.
 
 Sweeps and optimisations both hand members to an executor, in one batch or in many. A member is
 known by a key: its number, or a fingerprint of what it sets.
@@ -25,7 +26,7 @@ Recorder = Callable[[Key, Settings, Outcome], dict[str, Any]]
 
 @dataclass
 class Watch:
-    """How far a study is, for whoever watches: told after every few runs.
+    """Progress of a study, reported after every few runs.
 
     total: members. kept: those that need no run, because an earlier call finished them or they
     came up before. done: those of this call. failed: members that did not go to their end, and why.
@@ -40,7 +41,7 @@ class Watch:
 
 
 class Interrupted(Exception):
-    """A study was stopped on the way: how many of its members are finished, and where."""
+    """A study was interrupted: number of finished members, and the folder."""
 
     def __init__(self, finished: int, total: int, folder: Path | None) -> None:
         super().__init__(f"{finished} of {total} runs are finished")

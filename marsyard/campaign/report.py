@@ -1,4 +1,4 @@
-"""The report of a study: one page with all that came out, which runs failed, and what was asked."""
+"""The report of a study: one page with results, failures and the study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether finished runs of a folder belong to a study: what changed since, in words.
+"""Whether finished runs of a folder belong to a study, and what has changed since.
 
 What decides about the numbers must be the same: the scenario (with all it extends), what is set,
 the parameters, the outputs, the seed, the files that these name, and the robot's model. Titles and

@@ -1,4 +1,4 @@
-"""Running a study: members wherever they run, each on the disk as soon as it is done.
+"""Running a study: members on any executor, each saved when it finishes.
 
 A folder of a sweep holds
 
@@ -55,23 +55,23 @@ class Sweep:
 
     @property
     def study(self) -> StudyFile:
-        """The study as it was read."""
+        """The validated study file."""
         return self.ready.study
 
     @property
     def failures(self) -> dict[int, str]:
-        """Members that did not go to their end, and why."""
+        """Members that did not complete, with reasons."""
         return {k: o.stopped for k, o in sorted(self.outcomes.items()) if o.stopped}
 
     @property
     def warned(self) -> dict[int, str]:
-        """Members that went to their end with warnings, and which."""
+        """Completed members with warnings."""
         ended = sorted((k, o) for k, o in self.outcomes.items() if o.warnings and not o.stopped)
         return {k: "; ".join(o.warnings) for k, o in ended}
 
     @property
     def gaps(self) -> dict[str, dict[int, str]]:
-        """Members that went to their end without a number of an output, and why, by output."""
+        """Completed members without a value of an output, with reasons, by output."""
         found: dict[str, dict[int, str]] = {}
         for k, outcome in sorted(self.outcomes.items()):
             for output, value, why in zip(
@@ -174,7 +174,7 @@ def prepared(
     settings: Mapping[str, Any] | None = None,
     say: Say | None = None,
 ) -> Prepared:
-    """A study checked and made ready, with `settings` laid on its own `set`."""
+    """A checked and prepared study, with `settings` applied on top of its `set`."""
     asked, folder, name = read(StudyFile, study)
     if settings:
         asked = asked.model_copy(update={"set": {**asked.set, **settings}})

@@ -1,4 +1,5 @@
-"""The study file of `marsyard sweep`: a scenario, what is varied in it, how, and what is asked.
+"""The study file of `marsyard sweep`: a scenario, its varied parameters, the design and the
+outputs.
 
     scenario: eldorado2/rough
     set: {run.duration: 20 s}

@@ -1,4 +1,4 @@
-"""Figures of how likely a success is: a curve over one parameter, maps over pairs of them.
+"""Figures of the probability of success: a curve over one parameter, maps over pairs.
 
 Beside a map stands how wide the interval of each cell is. Where each cell of a grid is one run,
 which would come out the same again, the map says yes or no.

@@ -1,4 +1,4 @@
-"""What a study gave, in numbers: each output over all its runs, and failures by reason."""
+"""Numerical summary of a study: each output over all runs, and failures by reason."""
 
 from __future__ import annotations
 

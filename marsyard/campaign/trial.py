@@ -1,4 +1,4 @@
-"""A trial before a campaign begins: the first step of a run, and what is taken of it.
+"""A trial before a campaign: the first step of a run and its outputs.
 
 Kernels compile, and outputs that cannot be taken are found, before any process starts.
 """

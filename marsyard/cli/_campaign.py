@@ -1,4 +1,4 @@
-"""What the commands of campaigns share: options, how to go on, and how it went."""
+"""What the commands of campaigns share: options, resuming, and summaries."""
 
 from __future__ import annotations
 

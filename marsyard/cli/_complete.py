@@ -1,4 +1,4 @@
-"""What the shell offers for a word begun: names of the library, of runs and of settings.
+"""Shell completion: names of the library, of runs and of settings.
 
 Whatever goes wrong while a shell asks, nothing is offered and nothing is said.
 """

@@ -1,4 +1,4 @@
-"""What `marsyard --help` says: commands by what they are for, with whole summaries."""
+"""Text of `marsyard --help`: commands grouped by purpose, with full summaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress of a campaign on the terminal, and the end by ctrl-c."""
+"""Progress of a campaign on the terminal, and interruption by ctrl-c."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which laws a soil's own numbers suffice for."""
+"""Laws for which the published numbers of a soil are sufficient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`marsyard analyze …`: what can be said without a simulation, of a rover or of a finished run."""
+"""`marsyard analyze …`: analyses of a rover or of a finished run without a simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`marsyard compare SCENARIO --modes …`: modes of locomotion against the slope."""
+"""`marsyard compare SCENARIO --modes …`: compare modes of locomotion over slopes."""
 
 from __future__ import annotations
 

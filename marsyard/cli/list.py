@@ -1,4 +1,4 @@
-"""`marsyard list`: what is in the library, and what plug-ins bring."""
+"""`marsyard list`: the content of the library and of plug-ins."""
 
 from __future__ import annotations
 

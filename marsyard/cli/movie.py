@@ -1,4 +1,4 @@
-"""`marsyard movie RUN`: film a run without a screen."""
+"""`marsyard movie RUN`: render a run without a display."""
 
 from __future__ import annotations
 

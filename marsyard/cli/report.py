@@ -1,4 +1,4 @@
-"""`marsyard report RUN`: make the report of a run again."""
+"""`marsyard report RUN`: rebuild the report of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`marsyard run SCENARIO`: run it, check it, report it."""
+"""`marsyard run SCENARIO`: run, check and report a scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`marsyard show NAME`: what a scenario, rover, soil or ground is, with its sources."""
+"""`marsyard show NAME`: show a scenario, rover, soil or ground with its sources."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def view(
       marsyard view runs/rt0448-test-1
       marsyard view drive.mcap --robot exomars
 
-    For slides and papers see `marsyard movie`; for a run under way `marsyard run --live`.
+    For slides and papers see `marsyard movie`; for a running simulation `marsyard run --live`.
     """
     from marsyard.results import serve
     from marsyard.results.bags import is_recording

@@ -1,4 +1,4 @@
-"""Laws and variants: what each of them means as settings of a scenario.
+"""Laws and variants: their settings of a scenario.
 
 `LAWS` is made of what the laws say of themselves (`interaction.about`). A law sets some paths of
 the scenario and, if it is one of rigid contact, puts rigid ground of the same shape in place of the
@@ -37,7 +37,7 @@ from marsyard.scenario.short_names import full_paths
 
 @dataclass(frozen=True)
 class Law:
-    """What a law is called, what it sets, and whether it needs soil or makes the ground rigid."""
+    """Name and settings of a law, and whether it needs soil or rigid ground."""
 
     title: str
     sets: Mapping[str, Any] = field(default_factory=dict)
@@ -86,7 +86,7 @@ def variants_of(
     variants: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
     known: Iterable[str] | None = None,
 ) -> tuple[Variant, ...]:
-    """The variants asked for: laws by name, then those with settings, as texts or mappings."""
+    """The requested variants: laws by name, then named settings, as texts or mappings."""
     known = known_laws() if known is None else known
     names = [n.strip() for n in laws.split(",")] if isinstance(laws, str) and laws else list(laws)
     known, out = list(known), []

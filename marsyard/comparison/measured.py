@@ -1,4 +1,4 @@
-"""Measured wheels beside a study of slip: points in its figures, and the misfit of each law.
+"""Measured wheels in a study of slip: points in its figures, and the error of each law.
 
 A study whose axis is the slip of a wheel is compared with the rows of a file that go straight on
 (slip angles below half a degree). An output is compared if it is taken of `drawbar_pull`,

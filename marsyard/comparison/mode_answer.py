@@ -1,4 +1,5 @@
-"""The answer of a comparison of modes: how steep each climbs, and which costs less where.
+"""The answer of a comparison of modes: steepest slopes, and the mode with the least energy on each
+slope.
 
 Between two slopes log(energy per metre) of a mode goes straight, and where two of these lines cross
 the modes change places. A mode that is ahead by less than 3 % between two spans of another one is
@@ -71,12 +72,12 @@ class ModeComparison:
 
     @property
     def ok(self) -> bool:
-        """Some mode climbs some slope."""
+        """Whether any mode climbs any slope."""
         return any(row.climbs for row in self.rows)
 
     @property
     def crossings(self) -> tuple[float, ...]:
-        """Slopes at which another mode begins to cost least, while both climb [rad]."""
+        """Slopes at which another mode becomes the cheapest while both climb [rad]."""
         return tuple(
             b.start for a, b in zip(self.cheapest, self.cheapest[1:], strict=False)
             if a.mode != b.mode and abs(a.end - b.start) < 1e-9 and not self._ends(a.mode, a.end)
@@ -95,7 +96,7 @@ class ModeComparison:
         return dataset(self)
 
     def of(self, mode: str) -> list[Row]:
-        """The runs of a mode, from level to steep."""
+        """The runs of a mode, by increasing slope."""
         return sorted((r for r in self.rows if r.mode == mode), key=lambda r: r.slope)
 
 
@@ -187,7 +188,9 @@ def _lowest(lines: Mapping[str, np.ndarray], low: float, high: float) -> list[Ch
 
 
 def words(result: ModeComparison) -> str:
-    """The answer in a sentence: how steep each climbs, and which costs less where."""
+    """The answer in a sentence: steepest slopes, and the mode with the least energy on each
+    slope.
+    """
     costs = _cost_words(result) if len(result.modes) > 1 else _own_cost(result)
     return "; ".join(part for part in (_limit_words(result.limits), costs) if part) + "."
 

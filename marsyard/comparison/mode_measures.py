@@ -1,4 +1,4 @@
-"""What is taken from one run of a mode on a slope.
+"""Measures of one run of a mode on a slope.
 
 The span is that of whole cycles, without the first, in which the robot finds its gait. With its
 direction of travel e (the heading on the slope, turned as the mode says) and the planned speed v₀,

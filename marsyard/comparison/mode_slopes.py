@@ -1,5 +1,6 @@
-"""Slopes to compare modes on: those asked for, where a scenario's ground has its slope, and the
-search for the steepest that a mode climbs."""
+"""Slopes for comparing modes: the requested ones, the slope parameter of the ground, and the search
+for the steepest one.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Modes to compare: of the scenario's gait, with their defaults, or under names of their own; and
-the scenario in one of them on a slope."""
+"""Modes to compare: of the scenario's gait, with their defaults or custom names; and the scenario
+of a mode on a slope.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modes of locomotion against the slope: `marsyard compare SCENARIO --modes … --slopes …`.
+"""Modes of locomotion over slopes: `marsyard compare SCENARIO --modes … --slopes …`.
 
 The scenario is run in each mode on one slope after the other. A mode that fails on a slope is tried
 on no steeper one; the interval between its last success and that failure is halved until it is no
@@ -63,7 +63,7 @@ def compare_modes(
     progress: Progress | None = None,
     jobs: int | None = 1,
 ) -> ModeComparison:
-    """Which mode climbs further, which costs less, and where they change places.
+    """Compare modes of locomotion: steepest slopes and energy, and where they are equal.
 
         marsyard.compare_modes("modes/sandy-slope", "rolling,peristaltic", "0:30:2.5")
 

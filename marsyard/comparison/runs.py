@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Side:
-    """One law of a comparison: its run (or study), what it changed, and where it is kept."""
+    """One law of a comparison: its run (or study), settings and folder."""
 
     variant: Variant
     changes: Mapping[str, Any]
@@ -89,7 +89,7 @@ class Comparison:
 
     @property
     def ok(self) -> bool:
-        """Every run went through; whether its checks passed is part of the comparison."""
+        """Whether every run completed; whether its checks passed is part of the comparison."""
         if self.is_study:
             return all(_some_ended(s.run) for s in self.sides)
         return all(s.run.stopped is None for s in self.sides)
@@ -121,7 +121,7 @@ def compare(
     wheel: Mapping[str, float] | None = None,
     load: float | None = None,
 ) -> Comparison:
-    """Run a scenario, or the study it stands for, under several laws or with several settings.
+    """Run a scenario, or its study, with several laws or settings.
 
         marsyard.compare("eldorado2/rough", "scm,ding,nonsmooth", settings={"run.duration": 20})
         marsyard.compare("rt0448/test-4", variants={"μ 0.4": {"interaction.friction": 0.4},

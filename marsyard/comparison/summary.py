@@ -2,7 +2,7 @@
 
 Means are over all wheels and the whole run; what a law does not have is missing:
 
-    distance     length of the base's way seen from above [m]
+    distance     length of the base's path seen from above [m]
     apart        distance of the base's last position from that of the first law [m]
     slip         mean slip ratio of the wheels
     sinkage      mean sinkage [m]

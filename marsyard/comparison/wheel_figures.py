@@ -1,4 +1,4 @@
-"""Figures of wheel models side by side: a curve per model, measured points as they are.
+"""Figures of compared wheel models: a curve per model and the measured points.
 
 Rows are quantities, columns are what belongs to one curve: a wheel, a load, a slip angle. The
 panels of a row share their scale.

@@ -1,4 +1,4 @@
-"""Files of wheel models side by side: compare.csv, compare.nc, figures, report.html."""
+"""Files of compared wheel models: compare.csv, compare.nc, figures, report.html."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wheel models side by side, without a simulation: forces over slip, and over slip angle.
+"""Comparison of wheel models without a simulation: forces over slip, and over slip angle.
 
 What is compared is one wheel at steady motion, asked through `WheelModel.under_load`. Its settings,
 for all with `settings` or for one variant in its own, are
@@ -155,7 +155,7 @@ def compare_wheel(
     at_slip: Sequence[float] = (0.2,),
     at_angle: Sequence[float] = (0.0,),
 ) -> WheelComparison:
-    """Ask several wheel models about the same wheel.
+    """Evaluate several wheel models for the same wheel.
 
         marsyard.compare_wheel("tests.csv", "ding,wong_reece", soil="hit_lss1", exit="angle:0",
                                settings={"coefficients.peak_0": 0.43, "coefficients.peak_1": 0.32})

@@ -1,4 +1,4 @@
-"""Three levels of command, goal, path and motors, and the driver that carries them out.
+"""Three levels of command, goal, path and motors, and the driver that executes them.
 
     Goal    a place to reach       → planned over the terrain (`planner`) into a path
     Route   a path to follow       → followed (`path_following`), a twist each control period
@@ -32,7 +32,8 @@ rates and steering angles. Its rules:
 - A turn on the spot is one about the base's origin if all wheels are steered, or else about the
   point abeam of those that are not; over its last tenth of a radian it is slower.
 - Ends of paths and turns are approached no faster than 4/5 of the wheels' `acceleration` can brake,
-  v² = 1.6 a · way that is left, but with at least a fifth of the speed, a tenth of the turn's rate.
+  v² = 1.6 a · remaining distance, but with at least a fifth of the speed, a tenth of the turn's
+  rate.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ Command = Goal | Route | Arc | Crab | Turn | Steer | Motors | Wait
 
 @dataclass(frozen=True)
 class Measurement:
-    """What the rover knows once per control period.
+    """Measurements available in a control period.
 
     Attributes:
         x, y, heading: of the base, by odometry or better [m, rad].
@@ -157,7 +158,7 @@ class Measurement:
 
 
 class Driver:
-    """Carries out commands of any level.
+    """Executes commands of any level.
 
     Args:
         layout: of the wheels.
@@ -217,7 +218,7 @@ class Driver:
         self._last_heading = 0.0
 
     def command(self, command: Command) -> None:
-        """Take a new command, instead of any before."""
+        """Start a new command, replacing the previous one."""
         n = len(self.layout.wheels)
         if isinstance(command, Goal) and self.ground is None:
             raise InputError("goal: needs a ground to plan on; give the driver a terrain")
@@ -231,12 +232,12 @@ class Driver:
             self.state = "motors" if isinstance(command, Motors) else "waiting"
 
     def lay_out(self, layout: WheelLayout) -> None:
-        """Reckon with the wheels elsewhere from now on."""
+        """Use another wheel layout from now on."""
         turning, _ = mode_twist(layout, self.mode, turn=1.0)
         self.layout, self.reference = layout, -turning.left
 
     def stop(self) -> None:
-        """Stand still from now on."""
+        """Stop and stay at rest."""
         self._command, self.follower, self.state = None, None, "idle"
 
     @property
@@ -283,7 +284,7 @@ class Driver:
         return self._aligned(self._wheels(twist, now), now)
 
     def memory(self) -> np.ndarray:
-        """What `recall` needs to go on from here: eleven numbers."""
+        """The state for `recall`: eleven numbers."""
         follower, slip, s = self.follower, np.zeros(3), 0.0
         if follower is not None:
             s = follower.s
@@ -293,7 +294,7 @@ class Driver:
         return np.array([state, followed, *self._planned_from, s, *slip, *turn])
 
     def recall(self, command: Command | None, memory: np.ndarray) -> None:
-        """Go on with a command as the driver did that gave `memory`."""
+        """Continue a command from the state given by `memory`."""
         self._command, self.follower = command, None
         self.state = STATES[int(memory[0])]
         self._left_to_turn, self._last_heading = float(memory[9]), float(memory[10])

@@ -72,12 +72,12 @@ class Condition:
     _test: Test
 
     def holds(self, values: Mapping[str, float]) -> bool:
-        """Whether it holds for values by name [SI]; nothing compares with a value that is NaN."""
+        """Whether the condition holds for values by name [SI]; comparisons with NaN are false."""
         return self._test(values)
 
 
 def read_condition(text: str) -> Condition:
-    """The condition that a text stands for; ValueError with one sentence if it is none."""
+    """Parse a condition; ValueError with one sentence if it is invalid."""
     reader = _Reader(str(text))
     test = reader.condition(0)
     reader.must_end()

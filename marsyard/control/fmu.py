@@ -1,4 +1,4 @@
-"""Functional mock-up units (FMUs) of others: opened, checked and stepped.
+"""External functional mock-up units (FMUs): opening, checking and stepping.
 
 An FMU is a zip file with a model's description (modelDescription.xml) and its compiled code, by the
 FMI standard (fmi-standard.org). Here FMUs for co-simulation by FMI 2.0 and 3.0 are used, through

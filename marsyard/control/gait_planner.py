@@ -1,4 +1,4 @@
-"""From places of feet and wheels over time to a motion: joint angles, wheel turns, margins.
+"""From foot and wheel positions over time to a motion: joint angles, wheel rotation, margins.
 
 A gait says, sample by sample, where feet and wheel centres are in the ground's frame G
 (`limb_kinematics`), how the base is displaced and leans, by how much each wheel has rolled over the
@@ -41,7 +41,7 @@ class Plan:
         places: of feet and wheel centres in the ground's frame [m], shape [samples, n, 3].
         body: displacement of the base [m], shape [samples, 3].
         lean: attitude of the base, shape [samples, 3, 3].
-        rolled: way rolled by each wheel since the first sample [m], shape [samples, wheels].
+        rolled: distance rolled by each wheel since the first sample [m], shape [samples, wheels].
         steering: angles of the steering joints [rad], shape [samples, steering].
         support: which carry from a sample to the next, bool, shape [samples, n].
         advance: of the base, forwards, to the left [m], turned to the left [rad].

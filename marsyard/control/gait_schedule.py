@@ -1,4 +1,4 @@
-"""Gaits as tables: joint angles over time, and what they are meant to do.
+"""Gaits as tables: joint angles over time, and the planned motion.
 
 A `Schedule` gives the angles q_k [rad] (slides [m]; wheels as continuous angles) of some joints at
 the times
@@ -70,7 +70,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Pose:
-    """Where a gait stands between two motions.
+    """Pose of a robot between two motions of a gait.
 
     Attributes:
         angles: of the joints that limbs are solved for (`limb_kinematics.Limbs.joints`) [rad].

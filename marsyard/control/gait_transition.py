@@ -1,4 +1,4 @@
-"""From the pose where one gait ended to the one where the next begins, stable on the way.
+"""Statically stable transition from the end pose of one gait to the start pose of the next.
 
 In this order, each part only where it is needed:
 
@@ -26,13 +26,13 @@ from marsyard.control.rolling import braking
 from marsyard.control.stability_margin import static_margin
 from marsyard.errors import InputError
 
-#: shorter ways than this are not worth a motion [m]
+#: shorter distances than this are not worth a motion [m]
 _NEAR = 1e-6
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast transitions are.
+    """Speed limits of transitions.
 
     Attributes:
         speed: greatest mean speed of the base and of rolling wheels [m/s].
@@ -67,7 +67,7 @@ def transition(
     least: float = 0.0,
     pace: Pace | None = None,
 ) -> Motion | None:
-    """The motion from a pose to another, or none where there is nothing to do."""
+    """The motion from a pose to another, or None if they are equal."""
     return _Transition(limbs, begin, sample, least, pace or Pace()).to(to)
 
 

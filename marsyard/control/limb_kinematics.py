@@ -1,4 +1,4 @@
-"""Where feet and wheels are for joint angles, and joint angles that put them where they should be.
+"""Forward and inverse kinematics of limbs with feet and wheels.
 
 Points. For joint angles q MuJoCo's kinematics give p_i(q), in the base frame B (x forward, y left,
 z up): of a foot its point (`robot.soles`), of a wheel its centre [m].
@@ -54,7 +54,7 @@ REACHED = 1e-5
 
 
 class Limbs:
-    """Feet and wheels of a robot, as gaits move them.
+    """Feet and wheels of a robot, moved by gaits.
 
     Attributes:
         robot: what was read from the library or a file.
@@ -144,7 +144,7 @@ class Limbs:
         return self._pitches(np.eye(3) if lean is None else lean)
 
     def hold(self, joints: Mapping[str, float]) -> None:
-        """Put joints that gaits do not move (steering, passive ones) at angles [rad]."""
+        """Set the angles of joints that gaits do not move (steering, passive ones) [rad]."""
         for name, angle in joints.items():
             try:
                 address = self.model.joint(name).qposadr[0]

@@ -1,4 +1,4 @@
-"""A sequence of gaits: which motion comes next, decided at the end of each.
+"""A sequence of gaits: the next motion is chosen at the end of each one.
 
 A `Mode` is a gait and when to leave it. Entering a mode, the robot first goes to the pose where its
 cycles begin (`gait_transition`); then cycle follows cycle. At the end of each, from what is sensed,
@@ -49,15 +49,15 @@ class Gait(Protocol):
 
 @dataclass(frozen=True)
 class Until:
-    """When a mode is left, at the end of a cycle; none of a condition never.
+    """Conditions for leaving a mode at the end of a cycle; None: never.
 
     Attributes:
         time: in the mode [s].
-        distance: way in the mode [m] (or turned [rad]).
+        distance: distance in the mode [m] (or angle turned [rad]).
         cycles: number of them.
         slope: of the base, above [rad].
         slip: of the last cycle, above.
-        progress: way of the last cycle, below [m].
+        progress: distance of the last cycle, below [m].
     """
 
     time: float | None = None
@@ -70,7 +70,7 @@ class Until:
 
 @dataclass(frozen=True)
 class Mode:
-    """A gait, when to leave it, and the least margin of the way to it [m]."""
+    """A gait, its end conditions, and the least margin of the transition to it [m]."""
 
     gait: Gait
     until: Until = Until()
@@ -78,7 +78,7 @@ class Mode:
 
 
 class Sensed(NamedTuple):
-    """What is known at the end of a motion: time [s], place of the base in the world [m] and its
+    """Measurements at the end of a motion: time [s], place of the base in the world [m] and its
     attitude, the rotation matrix R_WB."""
 
     time: float
@@ -103,8 +103,8 @@ class Locomotion:
 
     Attributes:
         limbs, modes: what moves and how.
-        mode: number of the mode under way, -1 before the first.
-        state: of STATES, what the motion under way is.
+        mode: number of the active mode, -1 before the first.
+        state: of STATES, what the current motion is.
         cycles: done in the mode.
         last: how the last cycle went.
         finished: whether the last mode is left.
@@ -127,7 +127,7 @@ class Locomotion:
         self.last = Report(0.0, 0.0)
         self._entered = 0.0
         self._distance = 0.0
-        # where the motion under way began: place, axes of the ground forwards and to the left
+        # where the current motion began: place, axes of the ground forwards and to the left
         self._from = np.zeros((3, 3))
         self._planned = np.zeros(3)
 
@@ -151,14 +151,14 @@ class Locomotion:
     # --- what is saved
 
     def memory(self) -> np.ndarray:
-        """All that the next decision needs, shape [20]."""
+        """The state needed for the next decision, shape [20]."""
         numbers = [self.mode, STATES.index(self.state), self.cycles, self.finished, *self.last]
         return np.array(
             [*numbers, self._entered, self._distance, *self._planned, *self._from.ravel()]
         )
 
     def recall(self, memory: np.ndarray) -> None:
-        """Go back to what `memory` gave."""
+        """Restore the state given by `memory`."""
         self.mode, self.state = int(memory[0]), STATES[int(memory[1])]
         self.cycles, self.finished = int(memory[2]), bool(memory[3])
         self.last = Report(float(memory[4]), float(memory[5]))

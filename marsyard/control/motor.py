@@ -72,7 +72,7 @@ class Motor:
             raise InputError(f"motor.efficiency: {self.efficiency:g}; above 0 and at most 1")
 
     def drive(self, torque, rate) -> MotorState:
-        """What the motor gives when `torque` [N·m] is asked for at the output rate [rad/s]."""
+        """State of the motor for a commanded `torque` [N·m] at the output rate [rad/s]."""
         rate = np.asarray(rate, dtype=float)
         asked = np.clip(np.asarray(torque, dtype=float), -self.torque_max, self.torque_max)
         low, high = self.current_range(rate)

@@ -1,4 +1,4 @@
-"""The names an expression knows by itself; a scenario's parameters add to them.
+"""Built-in names of expressions; a scenario's parameters add to them.
 
 Kept apart from the machine that evaluates expressions, so that reading a scenario compiles nothing.
 """

@@ -23,7 +23,7 @@ Unknowns are d, the γ_i, and, where heading is not measured, the turn about the
 stay as they are the direction of d is open: all γ_i may change alike. So each γ_i is drawn to the
 slope of the plane through the wheels, with the weight `hold` against the rolling equations: above
 the spread of slip among the wheels, or differences of slip are taken for slopes. 0.2 suits soil; on
-hard smooth ground a small one (1e-3) gives the exact way. Wheels that scrub sideways, as all must
+hard smooth ground a small one (1e-3) gives the exact path. Wheels that scrub sideways, as all must
 to some degree on rough ground, are averaged.
 
 Covariance, optional: each wheel's displacement is taken as off by an independent error whose
@@ -51,7 +51,7 @@ _UP = np.array([0.0, 0.0, 1.0])
 
 
 class Odometry:
-    """Position and heading of a rover, reckoned from what it measures.
+    """Position and heading of a rover, estimated from its measurements.
 
     Args:
         robot: of the library, by name, or its kinematics.

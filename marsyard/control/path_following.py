@@ -1,4 +1,4 @@
-"""Following a path, with slip compensated.
+"""Path following with slip compensation.
 
 A path is a curve over its arc length s [m], a polyline or a smooth spline through its points, with
 heading ψ_p(s) and curvature κ(s). At the nearest point the errors are
@@ -84,7 +84,7 @@ class Path:
         )
         path = cls(points)
         path._smooth = True
-        # less than the way to the other side, where a full circle meets itself
+        # less than the distance to the other side, where a full circle meets itself
         path.reach = min(1.0, 0.5 * np.pi / abs(curvature))
         return path
 
@@ -150,7 +150,7 @@ def _resampled(points: np.ndarray) -> np.ndarray:
 
 @dataclass
 class SlipCompensation:
-    """The twist that slip takes away, smoothed.
+    """Estimate of the twist lost to slip, smoothed.
 
     Attributes:
         time_constant: τ [s].
@@ -163,12 +163,14 @@ class SlipCompensation:
     slip: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
     def observe(self, measured: Twist, kinematic: Twist, dt: float) -> None:
-        """Take in what was measured over dt [s], and what the wheels' turning should have given."""
+        """Update with the motion measured over dt [s] and the motion expected from wheel
+        rotation.
+        """
         share = 1 - np.exp(-dt / self.time_constant)
         self.slip += share * (np.subtract(measured, kinematic) - self.slip)
 
     def correct(self, wanted: Twist, crab: bool = True) -> Twist:
-        """The command that gives the wanted twist if slip goes on as it does."""
+        """The command that yields the wanted twist at the present slip."""
         speed = np.hypot(wanted.forward, wanted.left)
         size = np.hypot(*self.slip[:2])
         slip = self.slip * min(1.0, self.limit * speed / size) if size > 0 else self.slip
@@ -251,7 +253,7 @@ class PathFollower:
     def speed_now(self) -> float:
         """Speed wanted along the path at s [m/s]."""
         left = self.path.length - self.s
-        # v²/2 = a · way, with a fifth in reserve
+        # v²/2 = a · distance, with a fifth in reserve
         fastest = braking_rate(self.braking, left)
         share = np.clip(fastest / self.speed, 0.2, 1)
         if self.slow_down > 0:

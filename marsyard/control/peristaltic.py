@@ -3,7 +3,7 @@
 A cycle of T [s] has as many phases as there are axles, from the front to the rear. In its phase an
 axle moves forwards by the stride λ [m]; its wheels roll along, while all other wheels are braked
 and hold the ground: wheels that stand, and hold better than wheels that roll, push one axle
-at a time. With the way of axle i
+at a time. With the displacement of axle i
 
     X_i(t) = λ σ((t − t_i)/(T/n)),   σ(s) = 10 s³ − 15 s⁴ + 6 s⁵,   t_i = i T/n              [m]
 
@@ -34,7 +34,7 @@ _SAME = 0.02
 
 @dataclass(frozen=True)
 class PeristalticGait:
-    """What a rolling walk is to be.
+    """Parameters of a rolling walk.
 
     Attributes:
         stride: distance of the base per cycle, negative backwards [m].

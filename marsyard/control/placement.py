@@ -1,4 +1,4 @@
-"""How a rover stands on a known terrain: pose, passive joint angles, wheel contacts and loads.
+"""Placement of a rover on a known terrain: pose, passive joint angles, wheel contacts and loads.
 
 Given are the place (x, y) of the base, its heading and the angles of all joints but the passive
 ones. Unknown are u = (z, roll, pitch, passive joints). The stand is that of least potential energy
@@ -499,7 +499,7 @@ def place(
     heading: float = 0.0,
     joints: Mapping[str, float] | None = None,
 ) -> Stand:
-    """A robot placed once: see `Placer` for many."""
+    """Placement of a robot at one pose; see `Placer` for many."""
     return Placer(robot, ground, joints).place(x, y, heading)
 
 

@@ -1,4 +1,4 @@
-"""From a goal to a path: the cheapest way over a terrain's grid, by slope and obstacles.
+"""Path planning: the cheapest path over a terrain's grid, by slope and obstacles.
 
 The terrain is sampled on a grid of square cells. Around each cell, in a disc of the rover's
 footprint radius ρ, a plane is fitted by least squares; from it (S. B. Goldberg, M. W. Maimone,
@@ -14,7 +14,7 @@ within ρ. Driving costs, per metre,
 
     c = 1 + w_slope (slope/limit)² + w_rough (roughness/limit)² + w_step (step/limit)²
 
-The cost of a way is ∫ c ds. Dijkstra's algorithm (SciPy) finds the cheapest way between
+The cost of a path is ∫ c ds. Dijkstra's algorithm (SciPy) finds the cheapest path between
 neighbouring cells, in eight directions. Then straight lines replace what is cheaper by less than
 0.5 %, points about a metre apart move aside while that lowers the cost, and a spline goes through
 them; where the spline would touch a blocked cell or cost 3 % more, corners are cut first (G. M.
@@ -38,7 +38,7 @@ _MOST_CELLS = 4_000_000
 
 @dataclass(frozen=True)
 class DrivingLimits:
-    """What a rover can cross, and what it would rather not.
+    """Limits of traversable ground, and costs.
 
     Attributes:
         slope: greatest inclination [rad].
@@ -59,7 +59,7 @@ class DrivingLimits:
 
 @dataclass(frozen=True, eq=False)
 class CostMap:
-    """A terrain seen as ground to drive on; arrays of shape [len(x), len(y)].
+    """Traversal cost of a terrain; arrays of shape [len(x), len(y)].
 
     Attributes:
         x, y: of the cells' middles [m].
@@ -177,7 +177,7 @@ def plan(
 
 
 def plan_on(costs: CostMap, start: tuple[float, float], goal: tuple[float, float]) -> Path:
-    """The cheapest path on a map that is made already."""
+    """The cheapest path on a given map."""
     cells = []
     for name, (x, y) in (("start", start), ("goal", goal)):
         half = costs.cell / 2 + 1e-9
@@ -206,7 +206,7 @@ def plan_on(costs: CostMap, start: tuple[float, float], goal: tuple[float, float
 
 
 def _cheapest(costs: CostMap, start: int, goal: int) -> np.ndarray | None:
-    """Cells of the cheapest way, or none."""
+    """Cells of the cheapest path, or none."""
     from scipy.sparse.csgraph import dijkstra
 
     graph = _graph(costs)
@@ -251,7 +251,7 @@ def _straightened(costs: CostMap, points: np.ndarray) -> np.ndarray:
 
 
 def _relaxed(costs: CostMap, points: np.ndarray, rounds: int = 60) -> np.ndarray:
-    """The way pulled taut: points about a metre apart move aside while that makes it cheaper."""
+    """The path pulled taut: points about a metre apart move aside while that makes it cheaper."""
     if len(points) < 3:
         return points
     points = _divided(points, 1.0)
@@ -286,7 +286,7 @@ def _divided(points: np.ndarray, longest: float) -> np.ndarray:
 
 
 def _smoothed(costs: CostMap, points: np.ndarray) -> Path:
-    """A spline through the points, or what corner cutting leaves of it, if that way is free."""
+    """A spline through the points, or what corner cutting leaves of it, if that path is free."""
     if len(points) < 3:
         return Path(points)
     bound = 1.03 * costs.cost_of(points)

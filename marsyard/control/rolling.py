@@ -22,7 +22,7 @@ from marsyard.errors import InputError
 
 @dataclass(frozen=True)
 class RollingGait:
-    """How to roll.
+    """Parameters of rolling.
 
     Attributes:
         speed: forwards [m/s].

@@ -1,4 +1,4 @@
-"""Where a robot's wheels are for given joint angles: forward kinematics by MuJoCo.
+"""Forward kinematics of a robot's wheels by MuJoCo.
 
 For joint angles q the model gives, in the base frame B (x forward, y left, z up), for every wheel
 

@@ -100,7 +100,7 @@ class SinkageEstimator:
 
 @dataclass
 class SlipCoordination:
-    """Wheel rates or torques that make slip ratios agree; call once per control period.
+    """Wheel rates or torques that equalise slip ratios; call once per control period.
 
     Attributes:
         time_constant: τ of the rates [s].

@@ -1,4 +1,4 @@
-"""How far a robot that stands on feet or wheels is from tipping over.
+"""Stability margins of a robot on feet or wheels.
 
 Let P_i be the points that carry [m], C the centre of mass, d the unit vector downwards (all in one
 frame, whichever). Seen along d the points have a convex hull, the support polygon; C is seen at one
@@ -84,7 +84,9 @@ def longitudinal_margin(
     along: np.ndarray | tuple = (1.0, 0.0, 0.0),
     down: np.ndarray | tuple = _DOWN,
 ) -> float:
-    """The lesser way from the centre of mass to the polygon's rim, along or against `along` [m]."""
+    """The lesser distance from the centre of mass to the edge of the polygon, along or against
+    `along` [m].
+    """
     flat, at = _seen(np.asarray(points, float), down), _seen(np.asarray([centre], float), down)[0]
     direction = _seen(np.asarray([along], float), down)[0]
     direction = direction / np.linalg.norm(direction)

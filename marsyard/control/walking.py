@@ -60,14 +60,14 @@ _SAME_SLOPE = 1e-3
 
 @dataclass(frozen=True)
 class WalkingGait:
-    """What a walk is to be.
+    """Parameters of a walk.
 
     Attributes:
         pattern: of PATTERNS.
         stride: distance of the base per cycle [m].
         period: of a cycle [s].
         duty: β; none for that of the pattern.
-        heading: direction of the way in the base's frame, to the left [rad].
+        heading: direction of travel in the base's frame, to the left [rad].
         turn: of the base per cycle, to the left [rad].
         step_height: by which feet are lifted [m].
         height: by which the base stands higher than with all joints at zero [m].
@@ -200,7 +200,7 @@ class Walking:
                 f"walking: {self.limbs.robot.name} has {len(self._left)} legs on the left and "
                 f"{len(right)} on the right; the same number is required"
             )
-        # the wave runs along the way: backwards when walking backwards
+        # the wave runs along the direction of travel: backwards when walking backwards
         sign = 1.0 if np.cos(self.gait.heading) * self.gait.stride >= 0 else -1.0
         wave = wave_phases(len(right), self.duty)
         wave = np.round(wave * self.samples - _TINY) / self.samples

@@ -1,4 +1,4 @@
-"""What figures, pages and pictures are made of; it knows nothing of runs.
+"""Building blocks of figures, pages and pictures, independent of runs.
 
 sheet     figures: titled sheets of panels, frames, legends, PNG files
 ticks     numbers beside axes

@@ -1,4 +1,4 @@
-"""What is laid over a picture of a robot: solids, arrows, strokes and names, in layers.
+"""Overlays of a robot's picture: solids, arrows, strokes and labels, in layers.
 
 Plain descriptions in the world, without graphics; pictures (`movie.overlaid`) and the browser draw
 the same ones. A layer is one thing that can be shown or hidden as a whole.

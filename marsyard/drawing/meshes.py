@@ -1,4 +1,4 @@
-"""Triangles to look at: the geometry of a MuJoCo model per body, and of ground surfaces.
+"""Triangles for drawing: the geometry of a MuJoCo model per body, and of ground surfaces.
 
 Nothing here takes part in physics.
 """

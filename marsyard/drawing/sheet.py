@@ -1,4 +1,4 @@
-"""The sheet figures are drawn on: stacked panels below a title, plain frames, legends beside."""
+"""Layout of figures: stacked panels below a title, plain frames, legends at the side."""
 
 from __future__ import annotations
 

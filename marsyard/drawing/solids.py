@@ -1,4 +1,4 @@
-"""Simple solids as triangles to look at, outward and in the order that normals follow from.
+"""Simple solids as triangles for drawing, oriented outwards.
 
 Vertices are split where faces meet at an edge, so that shading by vertices shows it.
 """

@@ -1,4 +1,4 @@
-"""Reading files that a user names: the only place where such files are opened.
+"""Reading files named by the user; no other module opens such files.
 
 A file may be anything: damaged, huge, a device that never ends, or made to do harm. Whatever it is,
 it is read or refused with an `InputError` of one sentence, in bounded time and memory.

@@ -1,4 +1,4 @@
-"""Zip archives: complete, and of a size when unpacked.
+"""Zip archives: checked for completeness and unpacked size.
 
 Deflate makes data at most 1032 times smaller [zlib, technical details]; an archive that claims more
 is one made to fill memory or disk.

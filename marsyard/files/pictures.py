@@ -1,4 +1,4 @@
-"""Pictures of a size, read by Pillow."""
+"""Pictures of limited size, read by Pillow."""
 
 from __future__ import annotations
 

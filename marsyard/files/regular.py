@@ -1,4 +1,4 @@
-"""Regular files only, up to a size that depends on what they hold.
+"""Regular files only, up to a size that depends on their kind.
 
 A file is opened without waiting (a pipe would wait for its other end) and looked at by its handle:
 what is a folder, pipe, socket or device, by itself or through links, is refused, and so is what is

@@ -1,4 +1,4 @@
-"""What an FMU carries of a scenario: scenario.yaml and all that it names, beside each other.
+"""Content of an FMU: scenario.yaml and all files it names, in one folder.
 
 Soils and terrains stand in scenario.yaml, files lie in `inputs` (`marsyard.scenario.packing`); no
 path leads out of the folder.

@@ -1,4 +1,4 @@
-"""What an exported FMU shows of a rover: inputs, parameters and outputs, with units.
+"""Interface of an exported FMU: inputs, parameters and outputs, with units.
 
 Inputs command joints and hold over a step. By `inputs`:
 

@@ -1,4 +1,6 @@
-"""The page inside an exported FMU, documentation/index.html: what it needs, shows and does."""
+"""The page inside an exported FMU, documentation/index.html: requirements, variables and
+stepping.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of a scenario by their path: what they are, in which unit, and where a soil hides them."""
+"""Values of a scenario by their path: value, unit, and location in a soil."""
 
 from __future__ import annotations
 

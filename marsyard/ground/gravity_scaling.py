@@ -1,4 +1,4 @@
-"""What the numbers of a soil become at another gravity than they were measured at.
+"""Scaling of soil parameters to another gravity than they were measured at.
 
 Plates and wheels are tested on Earth. A soil's resistance has a part from its weight, which falls
 with gravity, and one from cohesion, which does not. With the ratio ρ = g/g₀ of the gravity at hand

@@ -1,4 +1,4 @@
-"""Soils: the numbers a law of soft ground needs, read from the library, a file or a scenario.
+"""Soils: parameters of soil models, read from the library, a file or a scenario.
 
 Pressure under a plate of width b pressed to the depth z (Bekker 1969), shear stress after the shear
 displacement j under the pressure p (Mohr-Coulomb, Janosi and Hanamoto 1961):

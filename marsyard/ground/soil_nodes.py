@@ -41,7 +41,7 @@ KEPT_COLUMNS = 3
 # leaves and arrives, room under bodies [m]
 M_X, M_Y, T_X, T_Y, L_X, L_Y, F_X, F_Y, N_X, N_Y = range(3, 13)
 RESTING, LEAVES, ARRIVES, FREE = range(13, 17)
-# scratch of pushing: steps to the border of the footprint, volume on its way [m³]
+# scratch of pushing: steps to the border of the footprint, volume in transit [m³]
 LAYER, AMOUNT = 17, 18
 NODE_COLUMNS = 19
 #: `LAYER` of a node from which no path leads out

@@ -1,4 +1,4 @@
-"""The triaxial test of a soil: what it says of a column under load.
+"""The triaxial test of a soil: behaviour of a column under load.
 
 Numbers (of `interaction.soil_columns.triaxial`, where the law is):
 

@@ -1,4 +1,4 @@
-"""Typical numbers of kinds of soil, which stand in where a soil's source does not give one.
+"""Typical parameters of kinds of soil, used where a soil's source does not give them.
 
 A soil says its `kind`: sand, regolith (planetary soil and its simulants), loam, clay or snow. Where
 a law asks for a number that neither the soil nor another of its numbers gives, the typical one of

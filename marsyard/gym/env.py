@@ -1,4 +1,4 @@
-"""The part that all environments share: a rover on soil, its actions and what it sees.
+"""Common part of all environments: a rover on soil, its actions and observations.
 
 **Action** `Box(-1, 1)`, held for one step of `STEP` seconds:
 
@@ -135,7 +135,7 @@ class RoverEnv(gymnasium.Env, ABC):
 
     @abstractmethod
     def draw(self, random: np.random.Generator) -> dict[str, float]:
-        """What the task draws for a world, by name; the start is drawn before."""
+        """Random values of the task for a world, by name; drawn after the start."""
 
     @abstractmethod
     def target(self, now: Reading) -> tuple[float, float]:
@@ -210,7 +210,7 @@ class RoverEnv(gymnasium.Env, ABC):
         return self._camera.picture(self.simulation)
 
     def close(self) -> None:
-        """Give the memory of pictures back."""
+        """Release the memory of the renderer."""
         if self._camera is not None:
             self._camera.close()
             self._camera = None
@@ -224,7 +224,7 @@ class RoverEnv(gymnasium.Env, ABC):
 
     @property
     def reading(self) -> Reading:
-        """What is known now, in SI."""
+        """The present observation in SI."""
         if self.world is None:
             raise InputError("reading: call reset first")
         return self._now

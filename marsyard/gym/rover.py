@@ -1,6 +1,6 @@
-"""A rover under orders of an agent: actions into wheels, records into what the agent sees.
+"""A rover controlled by an agent: actions to wheel commands, records to observations.
 
-Action: speed v, curvature κ of the base's way and crab angle γ to the left of the nose give the
+Action: speed v, curvature κ of the base's path and crab angle γ to the left of the nose give the
 twist (v cos γ, v sin γ, v κ), from which `control.steering` makes rates of all wheels and angles of
 those that are steered. Steering joints turn to their angles at no more than `STEERING_RATE`; the
 scenario's motors bound the wheels' torques. All is held for one step of the environment.

@@ -1,4 +1,5 @@
-"""The tasks. Action and observation are told in `marsyard.gym.env`; d is the distance to the target
+"""The tasks. Action and observation are described in `marsyard.gym.env`; d is the distance to the
+target
 at the begin, d' at the end of a step."""
 
 from __future__ import annotations
@@ -53,12 +54,12 @@ class ReachGoal(_ToGoal):
         return {"goal_x": away * math.cos(heading), "goal_y": away * math.sin(heading)}
 
     def reward(self, before: Reading, now: Reading) -> float:
-        """Progress, less a price for time."""
+        """Progress, minus a price for time."""
         return self.target(before)[0] - self.target(now)[0] - TIME_PRICE * STEP
 
 
 class ClimbOut(RoverEnv):
-    """`marsyard/ClimbOut-v0`: come out of a hollow of sand, within 150 steps of 1 s.
+    """`marsyard/ClimbOut-v0`: leave a hollow of sand within 150 steps of 1 s.
 
     The rover stands near the bottom of a round hollow, 6 m wide and 85 cm deep, with any heading;
     the strength of the sand differs by up to 5 %. Straight up the wall it slips, digs itself in and
@@ -85,7 +86,7 @@ class ClimbOut(RoverEnv):
         return max(0.0, self.out - math.hypot(now.x, now.y)), math.atan2(now.y, now.x)
 
     def reward(self, before: Reading, now: Reading) -> float:
-        """Way outwards, less a price for time."""
+        """Progress outwards, minus a price for time."""
         return self.target(before)[0] - self.target(now)[0] - TIME_PRICE * STEP
 
     def success(self, now: Reading) -> bool:
@@ -97,9 +98,9 @@ class DriveEfficiently(_ToGoal):
     """`marsyard/DriveEfficiently-v0`: drive 10 m with little energy, within 200 steps of 1 s.
 
     Between start and goal stands a hill of 60 cm with loose sand on its right: straight ahead costs
-    lifting and slip, around the hill costs way and time. Small roughness and the heading (±30°)
-    differ from world to world. E is the electrical energy of the motors during the step, P₀ = 20 W
-    what the rover uses besides, and Δt = 1 s.
+    lifting and slip, around the hill costs distance and time. Small roughness and the heading
+    (±30°) differ from world to world. E is the electrical energy of the motors during the step, P₀
+    = 20 W what the rover uses besides, and Δt = 1 s.
 
     Reward: r = (d − d')/m − 0.5 (E + P₀ Δt)/kJ, at the goal (d' < 0.5 m) + 10, when the rover tips
     over or the physics stops − 10.
@@ -118,6 +119,6 @@ class DriveEfficiently(_ToGoal):
         return {"goal_x": 10.0, "goal_y": 0.0}
 
     def reward(self, before: Reading, now: Reading) -> float:
-        """Progress, less the price of the energy."""
+        """Progress, minus the price of the energy."""
         energy = now.energy + self.idle_power * STEP
         return self.target(before)[0] - self.target(now)[0] - self.price * energy

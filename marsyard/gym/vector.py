@@ -1,4 +1,4 @@
-"""Many environments at once in one process: each steps in a thread of its own.
+"""Many environments at once in one process: each steps in its own thread.
 
 The compiled loop runs without Python's lock, so that threads use all cores; nothing is copied
 between processes and nothing is started anew. Building a world holds the lock for a part of its
@@ -36,7 +36,7 @@ class _Stepped(NamedTuple):
 
 
 class ThreadVectorEnv(SyncVectorEnv):
-    """As gymnasium's SyncVectorEnv, the steps side by side.
+    """Like gymnasium's SyncVectorEnv, with parallel steps.
 
     Args:
         env_fns: makers of the environments.
@@ -57,7 +57,7 @@ class ThreadVectorEnv(SyncVectorEnv):
         self._pool = ThreadPoolExecutor(min(threads or cores(), self.num_envs))
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Step all environments; one that has ended begins anew as `autoreset_mode` says."""
+        """Step all environments; finished ones are reset as `autoreset_mode` defines."""
         given = list(iterate(self.action_space, actions))
         if len(given) != self.num_envs:
             raise InputError(f"actions: {len(given)}; one for each of {self.num_envs} environments")

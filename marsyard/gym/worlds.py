@@ -1,4 +1,4 @@
-"""Worlds for episodes: drawn at random, built once, and taken up again from their saved start.
+"""Worlds for episodes: drawn at random, built once, and reset to their saved start.
 
 To build a world means to make its terrain and to let the rover sink into the soil until it rests,
 a quarter of a second. To start again from a saved state takes a few milliseconds. An environment
@@ -40,7 +40,7 @@ _SEEDS = 2**31
 
 @dataclass(frozen=True)
 class Randomise:
-    """What differs from world to world.
+    """Variation between worlds.
 
     Attributes:
         terrain: draw the seed of the ground.

@@ -55,7 +55,8 @@ class SoftGround:
         name: in the scenario.
         grid: its nodes; soils: of its places.
         heaps: there is loose soil, which slides in the first step.
-        flow: how far bodies have moved since it flowed last, and when that was; laws note the way
+        flow: how far bodies have moved since it flowed last, and when that was; laws record the
+        distance
             of their bodies there (`soil_kernels`), the soil bed does the rest.
     """
 

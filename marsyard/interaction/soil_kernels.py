@@ -26,8 +26,8 @@ TOTAL_COLUMNS = 9
 # volume pressed down [m³]
 S_COMPACTION, S_BULLDOZING, S_PLASTIC, S_SHEAR, S_VOLUME = range(5)
 SUM_COLUMNS = 5
-# places of `SoftGround.flow`: way of the fastest body in the step at hand, and before it since the
-# last flow [m]; time since the last flow [s]; how many columns still flow
+# places of `SoftGround.flow`: distance of the fastest body in the step at hand, and before it
+# since the last flow [m]; time since the last flow [s]; how many columns still flow
 WAY, TRAVELLED, SINCE, FLOWING = range(4)
 FLOW_NUMBERS = 4
 
@@ -79,7 +79,7 @@ def put_under_axle(A, b, radius):
 
 @inlined
 def move_clock(flow, h):
-    """The ground's clock and way go on by a step."""
+    """Advance the ground's clock and distance by a step."""
     flow[TRAVELLED] += flow[WAY]
     flow[WAY] = 0.0
     flow[SINCE] += h

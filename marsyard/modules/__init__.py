@@ -1,4 +1,4 @@
-"""The modules of a simulation as black boxes: their inputs and outputs, and how to replace them."""
+"""Exchangeable modules of a simulation: their inputs and outputs, and how to replace them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Post-processing by functions of one's own: called with the data set of a run, kept by name.
+"""Post-processing by user functions: called with the data set of a run, saved by name.
 
 A function may give a number or text (a row of the report), a matplotlib figure (a picture of the
 report, `figures/post-NAME.png`), or a table: an xarray object, a pandas frame, or a mapping of

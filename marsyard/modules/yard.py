@@ -1,4 +1,4 @@
-"""Four boxes against each other, step by step in plain Python.
+"""Co-simulation of four modules, step by step in plain Python.
 
     organs, joints, base = multibody            states at t
     commands = control(t, joints, base, wrenches)       once per control period
@@ -56,7 +56,7 @@ _AXES = {"axis": ["x", "y", "z"], "quat": ["w", "x", "y", "z"]}
 
 
 class Yard:
-    """A simulation of exchangeable boxes.
+    """A simulation of exchangeable modules.
 
     yard = Yard(load_scenario("soil/wheel"), multibody=my_rig)
     yard.run().dataset()

@@ -1,4 +1,4 @@
-"""Operating rovers: sequences, their validation before they are sent, live view, teleoperation.
+"""Operating rovers: command sequences and their validation, live view, teleoperation.
 
 Command sequences are files and objects, and can be recorded:
 

@@ -1,4 +1,4 @@
-"""What is not known before a drive: values of a scenario as distributions, and samples of them.
+"""Uncertain values of a scenario as distributions, and samples of them.
 
 A file of what is uncertain says, for paths of a scenario as in `--set`, how their values scatter:
 
@@ -281,7 +281,7 @@ def _falls(kind: str, a: tuple[Any, ...]) -> bool:
 
 
 def read_uncertain(path: str | Path) -> Uncertain:
-    """What a file says is uncertain."""
+    """Read a file of uncertain values."""
     from marsyard import library
 
     file = Path(path)

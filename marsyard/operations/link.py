@@ -478,7 +478,7 @@ class Link:
         s.ends = settings.work_ends(begin, work) if wait else begin + work
 
     def _leave(self) -> None:
-        """The transmission that is under way ends: the message is lost or flies."""
+        """The active transmission ends: the message is lost or flies."""
         s, settings = self._s, self.settings
         item, left = s.item, s.ends
         assert item is not None

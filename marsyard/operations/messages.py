@@ -168,7 +168,7 @@ class Order(_Up, tag=1, frozen=True, kw_only=True):
         id: increases with every order, stop, resume and flush; a repeated one is the same.
         expires: latest time to begin it [s]; later it is not executed but reported.
         after: the order that must be done before this one begins; 0 for none.
-        replace: whether it takes the place of all orders before it, also of the one under way.
+        replace: whether it takes the place of all orders before it, also of the active one.
         action: what to do.
     """
 
@@ -196,7 +196,7 @@ class Resume(_Up, tag=3, frozen=True, kw_only=True):
 
 
 class Flush(_Up, tag=4, frozen=True, kw_only=True):
-    """Forget all orders with a lower id, also those still to come; `current`: the one under way
+    """Forget all orders with a lower id, also those still to come; `current`: the active one
     as well."""
 
     id: Id

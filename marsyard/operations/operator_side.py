@@ -213,7 +213,7 @@ class Operator:
         return entry.id
 
     def flush(self, now: float, *, current: bool = False) -> int:
-        """Forget all orders given so far, also the one under way if `current`; returns its id."""
+        """Forget all orders given so far, also the active one if `current`; returns its id."""
         self._advance(now)
         entry = self._enter("flush", now)
         entry.current = current

@@ -1,4 +1,4 @@
-"""A sequence from what motors were told: of a run, or of a drive by hand.
+"""A sequence from motor commands of a run, or of a manual drive.
 
 A drive keeps the wheel rates and steering angles it told the servos at the begin of each period
 (`setpoint_rate`, `setpoint_angle`, `setpoint_joint` over `drive_time` in the results). Each becomes
@@ -19,7 +19,7 @@ from marsyard.operations.sequence import Sequence, make_sequence
 
 
 def record_sequence(run: Any, *, title: str = "") -> Sequence:
-    """The sequence of motor commands that a run gave.
+    """The motor commands of a run as a sequence.
 
     `run` is what `marsyard.run` returns, a simulation, a data set, or a run's folder.
     """

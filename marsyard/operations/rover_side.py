@@ -2,7 +2,7 @@
 
 Rules in `marsyard.operations.protocol`. What carries out orders calls, each control period,
 
-    order = rover.update(now)          # the order under way, none: stand
+    order = rover.update(now)          # the active order, none: stand
     rover.finish(now)                  # when it is done, or finish(now, done=False, reason="…")
     rover.telemetry(now, time=…, position=…)
 
@@ -54,7 +54,7 @@ class Rover:
         now: when it begins to listen [s].
 
     Attributes:
-        current: the order under way, or none.
+        current: the active order, or none.
         hold: how often it stopped by itself. mode_since: when the mode changed last [s].
         duplicates: orders that came again. inbox: counts what was refused.
     """
@@ -105,14 +105,14 @@ class Rover:
     # time -------------------------------------------------------------------------------------
 
     def update(self, now: float) -> Order | None:
-        """Let time pass: watchdog, expired orders, begin the next one; the order under way."""
+        """Let time pass: watchdog, expired orders, begin the next one; the active order."""
         self._advance(now)
         if self.current is None and self.mode == "nominal":
             self._begin(now)
         return self.current
 
     def finish(self, now: float, done: bool = True, reason: str = "") -> None:
-        """The order under way is done, or failed."""
+        """The active order is done, or failed."""
         self._advance(now)
         if self.current is None:
             return  # stopped in the same moment
@@ -136,7 +136,7 @@ class Rover:
 
     def assume(self, now: float, mode: Mode, hold: int, order: int, ended: frozenset[int]) -> None:
         """Take over what the telemetry of the rover that this one stands for tells: its mode and
-        hold, the order under way (0: none), and the orders known to have ended."""
+        hold, the active order (0: none), and the orders known to have ended."""
         self._advance(now)
         if mode == "safe" and not self._safe:
             self._go_safe(now, "told so")
@@ -291,7 +291,7 @@ class Rover:
         self._mode_changed(was, now, why)
 
     def _drop(self, now: float, why: str, below: float, *, current: bool) -> None:
-        """Cancel waiting orders with ids below, and abort the one under way if `current`."""
+        """Cancel waiting orders with ids below, and abort the active one if `current`."""
         if current and self.current is not None and self.current.id < below:
             self._change(self.current.id, "aborted", now, why)
             self.current = None

@@ -1,4 +1,4 @@
-"""Command sequences: what a rover is to do, apart from rover and ground.
+"""Command sequences, independent of rover and ground.
 
 A sequence is a YAML file, or a `Sequence`. Its commands have the shapes of a scenario's
 `drive.commands`, its limits those of `drive.abort_limits`:
@@ -36,7 +36,7 @@ from marsyard.units import Time
 
 
 class Sequence(Part):
-    """Commands for a rover, in the order in which they are carried out."""
+    """Commands for a rover, in order of execution."""
 
     title: str = Field("", description="one line")
     description: str = Field("", description="purpose")

@@ -1,4 +1,4 @@
-"""Go, caution or no-go: how likely a limit is violated, with what is known of that from n runs.
+"""Go, caution or no-go: the probability that a limit is violated, estimated from n runs.
 
 Of n runs k break a limit. The probability p of breaking it has the estimate k/n and, at confidence
 1 − α, the interval of Clopper and Pearson (Biometrika 26, 1934), which is never too narrow:

@@ -1,4 +1,4 @@
-"""What a run left behind: its data set, checks, figures, report and replay.
+"""Results of a run: data set, checks, figures, report and replay.
 
 Names load when first used, so that importing this package brings neither matplotlib nor viser.
 """

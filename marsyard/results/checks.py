@@ -1,4 +1,4 @@
-"""Checks: a number taken from the results against a published or exact one.
+"""Checks: a number from the results compared with a published or exact one.
 
 An impact is an interval between records whose normal impulse, summed over the wheels, exceeds
 five times what carries the weight at rest, and in which a wheel comes down that was in the air.
@@ -43,7 +43,9 @@ class CheckResult:
 
     @property
     def judged(self) -> bool:
-        """Not about a part of the run that the user left out."""
+        """Whether the check could be evaluated, i.e. it is not about a part of the run left out by
+        the user.
+        """
         return self.verdict != NOT_JUDGED
 
 

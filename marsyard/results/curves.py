@@ -1,4 +1,4 @@
-"""What figures of a run show: their panels, curves, units, colours and labels.
+"""Content of a run's figures: panels, curves, units, colours and labels.
 
 Nothing is drawn here: `plots` draws them on paper, `page_plots` on the page of the report. Angles
 are shown in degrees, sinkage in millimetres and slip in per cent, unless a figure says otherwise.
@@ -69,7 +69,7 @@ def panel_units(figure: Figure) -> list[str]:
 
 
 def default_figures(ds: xr.Dataset) -> tuple[Figure, ...]:
-    """What is worth seeing of any run, as far as the data set has it."""
+    """Default figures of any run, as far as the data set has the variables."""
     driven = _driven_joints(ds)
     # of the generalised reaction the part that pushes the base: its first three dofs
     dofs = [str(d) for d in ds["dof"].values[:3]] if "dof" in ds.coords else []

@@ -1,4 +1,4 @@
-"""The recorded data set: on disk, and one named series of it.
+"""The recorded data set: reading, writing, and named series.
 
 On disk it is NetCDF (HDF5), `results.nc` in the folder of a run. A series is asked for by name:
 a variable, then labels that pick components, in any order: `position_base.z`,
@@ -31,7 +31,7 @@ FILE_NAME = "results.nc"
 
 
 def save(ds: xr.Dataset, path: str | Path) -> Path:
-    """Write the data set to `path` (a folder takes `results.nc`), whole or not at all."""
+    """Write the data set to `path` (a folder takes `results.nc`), atomically."""
     path = Path(path)
     if path.suffix != ".nc":
         path = path / FILE_NAME

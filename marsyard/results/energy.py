@@ -192,7 +192,7 @@ class EnergyAccount:
 
     @property
     def closure(self) -> float:
-        """What is left of the balance, by the energy spent."""
+        """Residual of the energy balance over the energy spent."""
         scale = self.total.spent + self.total.returned
         return self.causes["rest"] / scale if scale > 0 else 0.0
 

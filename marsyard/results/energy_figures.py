@@ -1,4 +1,4 @@
-"""How the energy of a run is shown: two figures, a section of the report, tables and a CSV file."""
+"""Presentation of a run's energy: two figures, a section of the report, tables and a CSV file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A coloured mesh as a binary glTF 2.0 file, written at once: ruts under way need many a second.
+"""A coloured mesh as a binary glTF 2.0 file, written quickly, because changing ruts need many per
+second.
 
 A file is a header (magic, version, length), a chunk of JSON that describes the arrays, and a chunk
 with the arrays themselves, all in little-endian order and padded to four bytes (Khronos glTF 2.0,

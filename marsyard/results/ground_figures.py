@@ -1,4 +1,4 @@
-"""Figures of the soil that a run left: map of the ruts, cross sections, stresses, energy."""
+"""Figures of the soil after a run: map of the ruts, cross sections, stresses, energy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The soil as a run left it: `ground.nc` in the folder of a run.
+"""The soil after a run: `ground.nc` in the folder of a run.
 
 The ground is kept as the tiles that were needed, 32 × 32 nodes each, so that a track of a kilometre
 costs the track and not the square kilometre around it. Dimensions: tile, i (along x), j (along y).
@@ -94,7 +94,7 @@ class Ground:
 
     @property
     def columns(self) -> bool:
-        """Whether the soil was one of columns."""
+        """Whether the soil model was soil in columns."""
         return "compaction" in self.data
 
     @property
@@ -321,13 +321,13 @@ def ground_of(simulation: Any) -> Ground | None:
 
 
 def save_ground(ground: Ground, path: str | Path) -> Path:
-    """Write a ground to `path` (a folder takes `ground.nc`), whole or not at all."""
+    """Write a ground to `path` (a folder takes `ground.nc`), atomically."""
     path = Path(path)
     return save(ground.data, path if path.suffix == ".nc" else path / FILE_NAME)
 
 
 def load_ground(run: str | Path) -> Ground:
-    """The ground that a run left: from its folder or its `ground.nc`.
+    """The ground after a run, from its folder or its `ground.nc`.
 
     The undisturbed terrain beyond the tiles is rebuilt from `scenario.yaml` beside it when it is
     first needed.

@@ -1,6 +1,6 @@
-"""Cross sections of the ground that a run left: across the direction of travel, by itself at the
-place that most wheels have passed and that lies farthest from where they stood at the start and
-stand at the end."""
+"""Cross sections of the ground after a run: across the direction of travel, by default where most
+wheels have passed, as far as possible from their start and end.
+"""
 
 from __future__ import annotations
 

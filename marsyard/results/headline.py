@@ -1,4 +1,4 @@
-"""A run in one line: what it did, how far, in what time, at what slip and cost, and its checks.
+"""The headline of a run: motion, distance, duration, slip, energy per metre and checks.
 
     climbed 5.1 m in 53 s, slip 35 %, 117 J/m, all 4 checks pass
 
@@ -55,7 +55,7 @@ class Headline:
 def headline_of(
     ds: xr.Dataset, checks: Sequence[CheckResult] = (), stopped: str | None = None
 ) -> Headline:
-    """What became of a run; `stopped` says why it ended early."""
+    """The headline of a run; `stopped` is the reason for an early end."""
     time = ds["time"].values.astype(float)
     duration = float(time[-1] - time[0])
     verb, distance, rise, phrase = _motion(ds)

@@ -67,7 +67,7 @@ class Page3D:
 
 
 def show(run: str | Path | Run, height: int = 500) -> Page3D:
-    """A run in 3D for a notebook or a page: of its folder, or what `marsyard.run` gave."""
+    """A run in 3D for a notebook or a page, from its folder or the result of `marsyard.run`."""
     if isinstance(run, str | Path):
         parts = _of_folder(run)
     elif getattr(run, "study", None) is not None:

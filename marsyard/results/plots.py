@@ -115,7 +115,7 @@ def save_ground_figures(
     first: int = 1,
     kind: str = "png",
 ) -> list[FigureFile]:
-    """Draw the soil as the run left it; files numbered from `first` on."""
+    """Draw the soil after the run; files are numbered from `first`."""
     from marsyard.results.ground_figures import draw_all
 
     saved = []

@@ -1,4 +1,4 @@
-"""Questions to a run, answered by numbers taken from it.
+"""Questions about a run, answered by numbers from its results.
 
 The answer is "yes" when every bound is kept, "no" when one is not, "measured" where the numbers
 have no bounds, and "see note" where there are none. It is "not computed" where nothing speaks
@@ -52,7 +52,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question with its answer and the numbers that speak for it."""
+    """A question with its answer and the supporting numbers."""
 
     question: str
     answer: str

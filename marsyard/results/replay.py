@@ -63,7 +63,7 @@ SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×", "10×", "50×")
 
 @dataclass(frozen=True)
 class Scene:
-    """All that a replay shows, worked out for every frame.
+    """The content of a replay, computed for every frame.
 
     Attributes:
         title: what the scenario is called; name: its name in the library.
@@ -100,7 +100,7 @@ class Scene:
 
     @property
     def floats(self) -> bool:
-        """Whether there is no ground to be seen: it is shown in space, not under a sky."""
+        """Whether there is no visible ground: the scene is in space, without a sky."""
         return not self.ground and self.soil is None
 
     @property
@@ -450,7 +450,7 @@ class Replay:
         for handle, passed in zip(self._tracks, behind, strict=True):
             if handle.visible != (wanted and passed):
                 handle.visible = wanted and passed
-        # the piece under way, up to now
+        # the current piece, up to now
         start = max((end for end, _, _ in self._pieces if end <= frame), default=0)
         points, colours = _segments(self.scene, start, frame)
         self._head.visible = wanted and len(points) > 0

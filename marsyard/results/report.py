@@ -1,4 +1,4 @@
-"""The report of a run: one HTML file that stands alone, and the table of checks on the terminal.
+"""The report of a run: a self-contained HTML file, and the table of checks on the terminal.
 
 The page is that of all reports (`drawing.report_page`), with the run in 3D as its picture.
 """
@@ -68,7 +68,7 @@ def write_report(
     answers: Sequence[Answer] = (),
     model: mujoco.MjModel | None = None,
 ) -> Path:
-    """Write `report.html` into `folder`, whole or not at all.
+    """Write `report.html` into `folder`, atomically.
 
     `run_info` may hold `scenario` (its name), `overrides` (a list of "key=value"), `steps`,
     `wall_time` [s] of the loop, `compile_time` [s], `started`, `versions` (a mapping) and
@@ -120,7 +120,7 @@ def write_report(
 def findings_of(
     ds: xr.Dataset, scenario: Scenario, info: Mapping[str, Any], ground: Ground | None
 ) -> list[Finding]:
-    """What is to be said of a run, with its warnings, the worst first."""
+    """Findings and warnings of a run, the worst first."""
     found = judge_run(ds, scenario, info, assumed_numbers(scenario, ground))
     warned = [
         Finding(WARNING, "warning", f"{capital(str(text)).rstrip('.')}.")

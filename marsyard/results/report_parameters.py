@@ -129,7 +129,7 @@ def _laws(scenario: Scenario, hard: bool) -> list[tuple[str, str]]:
 
 
 def _place(value: float, slides: bool) -> str:
-    """Where a joint starts: an angle, or the way of a slide."""
+    """Where a joint starts: an angle, or the displacement of a slide."""
     return quantity(value, "m") if slides else quantity(math.degrees(value), "°")
 
 

@@ -1,4 +1,4 @@
-"""What a run says of itself, in sentences: how well it went and how far its numbers can be trusted.
+"""Findings about a run, as sentences: its success and the reliability of its numbers.
 
 Each finding follows from what is recorded and from a threshold:
 
@@ -56,7 +56,7 @@ _REACHED = ("reached", "until")
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence about a run. `level`: bad, warning or note; `subject`: what it is about."""
+    """A finding about a run. `level`: bad, warning or note; `subject`: its topic."""
 
     level: str
     subject: str

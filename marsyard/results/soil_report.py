@@ -1,4 +1,4 @@
-"""What a report and the terminal say of soil: its numbers, the law in words, ruts and wheels.
+"""Soil in reports and on the terminal: parameters, model, ruts and wheels.
 
 Means per wheel are over the last third of the run.
 """

@@ -1,4 +1,4 @@
-"""Numbers of a whole study: its outputs, what is read off them, and the checks."""
+"""Numbers of a whole study: outputs, derived values and checks."""
 
 from __future__ import annotations
 

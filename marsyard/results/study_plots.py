@@ -1,4 +1,4 @@
-"""Figures of a study: outputs against the varied value, with points to compare with.
+"""Figures of a study: outputs over the varied value, with reference points.
 
 A line joins the runs of a curve, a dot is a run. Runs of a bisection are small dots. Where a
 boundary was found, the side that fails is shaded; a run that stopped is a cross at the bottom.

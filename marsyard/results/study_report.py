@@ -1,4 +1,4 @@
-"""The report of a study: what was varied, what came out, and how it compares."""
+"""The report of a study: varied values, results, and comparison with references."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of a drive's commands: a table for the report and one for the terminal.
+"""The timeline of a drive's commands: tables for report and terminal.
 
 Both come from the data set alone (`command_began`, `command_ended`, `command_outcome`, …), so that
 they can be made of a run that was saved.

@@ -1,4 +1,4 @@
-"""Wheels in the order in which they are read: front to rear, the left one of a pair first.
+"""Display order of wheels: front to rear, left before right.
 
 Where a wheel is follows from its position in the base's frame at the first record; pairs are wheels
 whose distance along the heading differs by less than a fifth of the rover's length. Data without

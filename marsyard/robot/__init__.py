@@ -1,4 +1,4 @@
-"""What moves: robots as MJCF models with roles."""
+"""Robots as MJCF models with roles."""
 
 from marsyard.robot.beams import Beam
 from marsyard.robot.closing import close_loops

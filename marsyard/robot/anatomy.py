@@ -1,4 +1,4 @@
-"""What can be asked of a compiled model: its tree, names, and shapes about its joints."""
+"""Queries of a compiled model: its tree, names, and shapes around its joints."""
 
 from __future__ import annotations
 

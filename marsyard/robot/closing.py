@@ -1,4 +1,4 @@
-"""Closing the loops of a robot at its start: the nearest pose that meets all its equations.
+"""Closing the loops of a robot at the start: the nearest pose that satisfies all constraints.
 
 The equations of all closures (`loops` of robot.yaml, `<equality>` of the model) are r(q) = 0, with
 J = ∂r/∂q as MuJoCo builds them; points are counted in [m], angles and gears in [rad]. From the

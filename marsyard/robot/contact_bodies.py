@@ -1,4 +1,4 @@
-"""Locomotion organs: what touches the ground. Wheels, feet and tracks.
+"""Contact bodies for locomotion: wheels, feet and tracks.
 
 A *foot* is any body that is set down: its colliding geoms are its shape, whatever they are. Its
 `point` is where gaits, margins and records see it (`soles`).
@@ -29,7 +29,7 @@ from marsyard.wheel_surface import TreadSurface
 
 
 class Grousers(BaseModel):
-    """Straight bars across the tread: how many, and their height and thickness [m].
+    """Straight bars across the tread: number, height and thickness [m].
 
     They stand out of the wheel's radius by their height and are evenly spaced.
     """
@@ -100,7 +100,7 @@ class Wheel(BaseModel):
 
 
 class Foot(BaseModel):
-    """A foot: the body that is set down; its colliding geoms are its shape.
+    """A foot: a body that stands on the ground, with its colliding geoms as shape.
 
     point [m]: middle of what touches the ground, in the body's frame; none: found in `soles`.
     """
@@ -162,7 +162,7 @@ class Track(BaseModel):
 
     @property
     def pitch_radius(self) -> float:
-        """r_s: way of the belt's middle per turn of the sprocket by one radian [m]."""
+        """r_s: distance of the belt's middle per radian of the sprocket [m]."""
         return self.sprocket.radius + self.thickness / 2
 
     @property

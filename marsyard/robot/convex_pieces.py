@@ -1,4 +1,4 @@
-"""Convex pieces of a mesh that stay near its surface: what a body touches with.
+"""Convex decomposition of a mesh for collisions, close to its surface.
 
 A mesh is cut by planes into pieces until the convex hull of each lies within a tolerance t of the
 mesh (an approximate convex decomposition, Lien and Amato 2007): d(p) ≤ t for all points p of the

@@ -1,4 +1,4 @@
-"""A robot of other sizes: `robot.design` of a scenario, laid on a robot's model.
+"""Changed dimensions of a robot: `robot.design` of a scenario applied to a model.
 
 Lengths are measured with all joints at zero, in the frame of the base (x forward, y left, z up).
 What follows from a size follows by rules, so that a design is a body that could be built:
@@ -60,7 +60,7 @@ class DesignedRobot(Robot):
 
 
 def designed(robot: Robot, design: RobotDesign) -> Robot:
-    """The robot with a design laid on it, checked; the robot itself if the design says nothing."""
+    """The robot with a design applied and checked; the robot itself if the design is empty."""
     given = design.model_dump(exclude_defaults=True)
     if not given:
         return robot

@@ -1,4 +1,4 @@
-"""Whether a design could be built: wheels that overlap, run into the base or let it drag.
+"""Feasibility of a design: wheels that overlap or intersect the base, ground clearance.
 
 All is looked at with joints at zero: what turning a wheel or a bogie would touch is not.
 """

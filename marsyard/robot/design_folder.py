@@ -1,4 +1,4 @@
-"""A robot of a design as a folder of its own: robot.xml and robot.yaml, for other tools."""
+"""A redesigned robot as a folder: robot.xml and robot.yaml, for other tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far shapes reach: support functions of geoms, and whether something is round about an axis.
+"""Extent of shapes: support functions of geoms, and roundness about an axis.
 
 The support function of a shape S in the direction u (a unit vector) is h(u) = max over p in S of
 p·u [m]. It is exact for MuJoCo's shapes and, for a mesh, for its corners. A body is round about an

@@ -84,7 +84,7 @@ class FlatModel:
         return ET.tostring(self.tree, encoding="unicode") + "\n"
 
     def compile(self) -> mujoco.MjModel:
-        """The compiled model; what MuJoCo refuses is one sentence."""
+        """The compiled model; errors of MuJoCo become an InputError."""
         try:
             with quiet():
                 return mujoco.MjSpec.from_string(self.text(), assets=self.assets).compile()

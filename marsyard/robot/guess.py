@@ -1,4 +1,4 @@
-"""Guessing what the parts of a model are for, from its shape, its motors and its names.
+"""Guessing the roles of a model's parts from shapes, motors and names.
 
 All in the reference pose, z up; H is the robot's height from its lowest to its highest point.
 

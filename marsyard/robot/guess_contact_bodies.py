@@ -1,4 +1,4 @@
-"""Guessing what a model rolls and stands on: tracks, wheels, feet, and their keys such as FL.
+"""Guessing the contact bodies of a model: tracks, wheels, feet, and their keys such as FL.
 
 The rules stand at the head of `guess`.
 """

@@ -1,4 +1,4 @@
-"""Import: what an imported robot will run into, said before it runs.
+"""Import: warnings about problems an imported robot will have in a run.
 
 Bodies below the belly line, which is half a wheel's radius above the wheels' lowest points: they
 hang on the first stone. Steering that meets a body: each steering joint is turned through its range

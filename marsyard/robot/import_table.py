@@ -1,4 +1,4 @@
-"""What an import found, row by row: part, role, numbers, why."""
+"""The table of an import: part, role, numbers, reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inertias of links: whether a body can have them, and the nearest ones that a body can have.
+"""Inertias of links: whether they are physically possible, and the nearest possible ones.
 
 The moments of inertia I₁ ≤ I₂ ≤ I₃ about a body's principal axes [kg·m²] come from its mass density
 by d_i = ∫ x_i² dm ≥ 0 along each axis:

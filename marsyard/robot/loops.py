@@ -1,4 +1,4 @@
-"""Closed loops: what a tree of bodies cannot say, declared in robot.yaml.
+"""Closed loops, which a tree of bodies cannot represent, declared in robot.yaml.
 
 A loop is cut at one joint, and the cut is closed by equations between its two sides:
 

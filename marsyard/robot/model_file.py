@@ -1,4 +1,4 @@
-"""Reading a robot's model from MJCF or URDF, with every mistake in one sentence.
+"""Reading a robot's model from MJCF or URDF, with clear error messages.
 
 URDF is read by `urdf`. MJCF is read by MuJoCo; what it complains about is said with the line and
 element it names, and numbers and mesh files are looked at before.
@@ -48,7 +48,7 @@ class ModelFile:
     root: Element | None = None
 
     def compile(self) -> mujoco.MjModel:
-        """The compiled model; what MuJoCo refuses is one sentence."""
+        """The compiled model; errors of MuJoCo become an InputError."""
         try:
             with quiet():
                 return self.spec.compile()

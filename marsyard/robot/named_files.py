@@ -1,4 +1,4 @@
-"""Files that an MJCF model names, looked at before MuJoCo opens them by itself.
+"""Checks of files named by an MJCF model, before MuJoCo opens them.
 
 `<include>` and `<asset><model>` name further XML; meshes, textures, height fields and skins name
 data. MuJoCo waits for a pipe and reads a device without end, so that each of them must be a regular

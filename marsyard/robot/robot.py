@@ -29,7 +29,7 @@ from marsyard.robot.shapes import Shape
 
 
 class Robot(BaseModel):
-    """What `robot.yaml` says, and where the model lies."""
+    """Content of `robot.yaml`, and the path of the model."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     name: str
@@ -89,7 +89,7 @@ class Robot(BaseModel):
         return self.read_file().spec
 
     def compile(self) -> mujoco.MjModel:
-        """The compiled model; what MuJoCo refuses is one sentence."""
+        """The compiled model; errors of MuJoCo become an InputError."""
         return self.read_file().compile()
 
     def read_file(self) -> ModelFile:
@@ -102,7 +102,7 @@ class Robot(BaseModel):
         return file
 
     def joints_of(self, group: str | tuple[str, ...], joints: list[str], field: str) -> list[str]:
-        """The joints that a role, a joint's name or a list of names stands for."""
+        """The joints of a role, a joint's name or a list of names."""
         if isinstance(group, tuple):
             return [j for g in group for j in self.joints_of(g, joints, field)]
         if group in self.roles:

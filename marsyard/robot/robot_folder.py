@@ -1,4 +1,4 @@
-"""Writing an imported robot: its folder with robot.xml, robot.yaml and meshes, all or nothing."""
+"""Writing an imported robot atomically: a folder with robot.xml, robot.yaml and meshes."""
 
 from __future__ import annotations
 

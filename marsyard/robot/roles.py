@@ -1,4 +1,4 @@
-"""What the parts of a model are for: what a user wishes, and what was found."""
+"""Roles of a model's parts: requested by the user, and found."""
 
 from __future__ import annotations
 

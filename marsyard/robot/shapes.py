@@ -1,4 +1,4 @@
-"""Shapes: surfaces of a robot's bodies that polygonal contact knows by name.
+"""Shapes: named surfaces of a robot's bodies for polygonal contact.
 
 A shape sits on a body, in a frame of its own: `place` is its origin and `axis` its z, in the body's
 frame. It is one of

@@ -1,4 +1,4 @@
-"""Where feet touch: the point of a foot that gaits, margins and records mean by its place.
+"""The point of a foot used by gaits, margins and records.
 
 `point` of a foot in robot.yaml says it, in the frame of the foot's body. Without it the lowest of
 the body's colliding geoms is looked at, in the reference pose (all joints zero):

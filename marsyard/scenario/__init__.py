@@ -1,4 +1,4 @@
-"""Scenarios: one YAML file that says what is run."""
+"""Scenarios: a YAML file that defines a run."""
 
 from marsyard.scenario.resolving import resolve
 from marsyard.scenario.scenario import (

@@ -1,4 +1,4 @@
-"""Motors and the drive of a scenario: what a rover is told to do, and how it sees and steers."""
+"""Motors and the drive of a scenario: commands, state estimation and steering."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ DriveCommand = Annotated[
 
 
 class AbortLimits(Part):
-    """What stops the rover and ends the drive, whatever command is under way."""
+    """What stops the rover and ends the drive, regardless of the active command."""
 
     tilt: Annotated[Angle, Field(gt=0)] | None = Field(
         None, description="greatest tilt of the base from the vertical [rad]"

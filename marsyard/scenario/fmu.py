@@ -1,4 +1,4 @@
-"""An FMU as a controller or a motor of a scenario: which file, what it gets, what it commands."""
+"""An FMU as a controller or a motor of a scenario: file, inputs and commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gait of a scenario: how a robot on legs, wheels or both moves itself."""
+"""The gait of a scenario: locomotion on legs, wheels or both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which laws an integrator can carry, and which numbers a law knows, as laws say themselves.
+"""Compatibility of integrators and laws, and of laws and parameters, as declared by the laws.
 
 `moreau_jean` evaluates every force law and every constraint law of the yard, but not MuJoCo's soft
 contact. MuJoCo's own schemes know soft contact with convex hard ground and nothing else: soil,

@@ -1,4 +1,4 @@
-"""Writing a scenario with all that it needs: `scenario.yaml`, and copies of its files in `inputs/`.
+"""Writing a scenario with all its files: `scenario.yaml`, and copies of its files in `inputs/`.
 
     scenario.yaml                 resolved: soils and terrains stand in it
     inputs/1f0c9a3b52d4/exomars/  a robot: robot.yaml, its model, meshes, …

@@ -1,4 +1,4 @@
-"""What a plug-in brings, as a part of a scenario (`marsyard.plugins`)."""
+"""Parts of a scenario that are provided by plug-ins (`marsyard.plugins`)."""
 
 from __future__ import annotations
 

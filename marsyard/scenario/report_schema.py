@@ -1,4 +1,4 @@
-"""The `report` of a scenario: figures, numbers taken from a run, checks of them, questions."""
+"""The `report` of a scenario: figures, checks, questions."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Measure(Part):
 
 
 class Check(Measure):
-    """A number computed from the results against a published or exact one."""
+    """A number computed from the results compared with a published or exact one."""
 
     expected: float = Field(description="expected value, published or exact")
     tolerance: float = Field(gt=0, description="allowed difference of the computed value")

@@ -1,5 +1,4 @@
-"""Resolving a scenario: terrains and soils that it names are read once, and stand in it from then
-on.
+"""Resolving a scenario: named terrains and soils are read once and included.
 
 | named | becomes |
 | --- | --- |
@@ -29,7 +28,7 @@ from marsyard.scenario.terrain_file import terrain_data, validate_terrain
 
 
 def resolve(scenario: Scenario) -> Scenario:
-    """The scenario with the terrains and soils that it names in place of their names."""
+    """The scenario with named terrains and soils replaced by their content."""
     ground = tuple(
         resolve_ground(g) if isinstance(g, TerrainGround) else g for g in scenario.ground
     )

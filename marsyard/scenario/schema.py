@@ -1,4 +1,4 @@
-"""The shape of a scenario: what may stand in a scenario file, with units, defaults and ranges.
+"""The schema of scenario files, with units, defaults and ranges.
 
 A scenario is one YAML file of the same shape as these models: `robot`, `ground`, `gravity`,
 `interaction`, `parameters`, `control`, `motors`, `drive`, `gait`, `controller`, `run`, `report`,

@@ -1,4 +1,4 @@
-"""The `study` of a scenario: one file that stands for a family of runs.
+"""The `study` of a scenario: a family of runs in one file.
 
 The scenario is run once for each value of a dotted path (or of several, driven together), and for
 each value of a second one if there is. Numbers are taken from each run, drawn against the varied
@@ -205,7 +205,7 @@ class StudyCheck(Part):
 
 
 class Study(Part):
-    """A family of runs: the scenario once for each value, numbers taken from each."""
+    """A family of runs: the scenario once for each value, with outputs of each run."""
 
     vary: Driven = Field(
         description="a dotted path of the scenario, as for --set, with values in 'values' or "

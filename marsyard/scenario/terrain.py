@@ -1,4 +1,4 @@
-"""The shape of a terrain: what may stand in `library/grounds/NAME.yaml` or under `terrain`.
+"""The schema of terrains: `library/grounds/NAME.yaml`, or the key `terrain`.
 
 A terrain is the undisturbed ground as a height over the plane: the heights of its `layers` added
 up, a soil by place, and, where it ends, its bounds. Numbers are SI; texts may carry a unit. World

@@ -1,4 +1,4 @@
-"""Reading terrains: by name from the library, from a YAML file, or an elevation file as it is."""
+"""Reading terrains: by name from the library, from a YAML file, or an elevation file."""
 
 from __future__ import annotations
 

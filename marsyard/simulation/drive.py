@@ -1,6 +1,6 @@
 """The drive of a scenario: controllers of `marsyard.control` at work in a simulation.
 
-Once per period, in Python, the rover senses, the driver turns the command under way into wheel
+Once per period, in Python, the rover senses, the driver turns the active command into wheel
 rates and steering angles, and servos of the compiled loop hold these until the next period.
 
 Senses. All are means over the last period, from poses and joint angles at its two ends. With d the
@@ -170,7 +170,7 @@ class Drive:
         self._layout_at = np.zeros(len(self.posed))  # their angles in the layout
         self._ends_at = np.inf  # when an aborted drive is over [s]
         self._joint_rate = np.zeros(len(self.posed))  # last commanded
-        self.began = -1.0  # when the command under way began [s]
+        self.began = -1.0  # when the active command began [s]
         self._now = -1  # its number
         self._at = -1  # step of the last update
         self._last = np.array(simulation.qpos)  # at the last period
@@ -248,7 +248,7 @@ class Drive:
         return self.timeline.events()
 
     def _go_on(self) -> None:
-        """Begin the next command if the one under way is carried out."""
+        """Begin the next command if the active one is carried out."""
         if self._under_way and (self._abort() or not self._over()):
             return
         if self._now == self.last:
@@ -270,7 +270,7 @@ class Drive:
     # --- by hand
 
     def take(self, spec: Any) -> int:
-        """Carry out a command from the next period on, instead of the one under way and of those to
+        """Carry out a command from the next period on, instead of the active one and of those to
         come; its number. It may move joints that were posed before only."""
         k = self._now + 1
         spec_now = self.spec.model_copy(update={"commands": (*self.spec.commands[:k], spec)})
@@ -307,7 +307,7 @@ class Drive:
         self.timeline.take(self.spec.commands)
 
     def stand(self) -> None:
-        """Leave off what is under way, brake, and stand until a command is taken."""
+        """Leave off what is active, brake, and stand until a command is taken."""
         if self._under_way:
             self._end("stopped")
         if not self.aborted:
@@ -316,7 +316,7 @@ class Drive:
 
     @property
     def _moves_joints(self) -> bool:
-        """Whether the command under way moves other joints than wheels and steering."""
+        """Whether the active command moves other joints than wheels and steering."""
         return isinstance(self.spec.commands[self._now], PostureCommand | MotorCommand)
 
     def _abort(self) -> bool:
@@ -331,7 +331,7 @@ class Drive:
         return True
 
     def _over(self) -> bool:
-        """Whether the command under way is at its end, and how."""
+        """Whether the active command is at its end, and how."""
         if self.driver.arrived:
             return True  # noted when it arrived
         k, spec = self._now, self.spec.commands[self._now]
@@ -713,7 +713,7 @@ class Drive:
         return qpos[0] + ahead * np.cos(heading), qpos[1] + ahead * np.sin(heading)
 
     def _to_the_end(self) -> float:
-        """Distance from the end of the path under way [m]."""
+        """Distance from the end of the current path [m]."""
         path = self.paths[self._now]
         return float(np.hypot(*(path.point(path.length) - self._where())))
 

@@ -62,7 +62,7 @@ class Watch:
         # tracks come after the wheels
         self._tapers = np.zeros(n)
         self._tapers[: len(wheels)] = [w.taper if is_cone(w, shape) else 0.0 for w in wheels]
-        # way and turn since the command began, way since the start, last pose sensed
+        # distance and rotation since the command began, distance since the start, last pose sensed
         self._sums = np.zeros(6)
         self._speeds = np.zeros((2, n))  # rω − v, and the larger of them; smoothed [m/s]
         self._known = False
@@ -140,7 +140,7 @@ class Watch:
         self._sums[3:6] = x, y, heading
 
     def begin(self) -> None:
-        """A command begins: its way and turn are zero."""
+        """A command begins: its distance and rotation are zero."""
         self._sums[:2] = 0.0
 
     def holds(self, condition: Condition | None) -> bool:

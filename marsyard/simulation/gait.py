@@ -95,7 +95,7 @@ class GaitRun:
         self._sensed = self._sense()
         self._memory = self.locomotion.memory()
         self._motion: Motion | None = None
-        self._began = -1  # step at which the motion under way began
+        self._began = -1  # step at which the current motion began
         self._until = 0  # step at which the table handed over ends
         self.finished = False
         self.log: list[Entry] = []
@@ -253,7 +253,7 @@ class GaitRun:
         }
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Go on from what `state` gave: the motion under way is planned again, bit for bit."""
+        """Go on from what `state` gave: the current motion is planned again, bit for bit."""
         began, until, finished, under_way = arrays["gait_numbers"]
         sensed = arrays["gait_sensed"]
         self._began, self._until, self.finished = int(began), int(until), bool(finished)
@@ -301,7 +301,7 @@ def add_gait(s: Simulation, ds: Columns) -> None:
 
 
 def entries_at(run: GaitRun, times: np.ndarray) -> list[Entry]:
-    """The motion under way at each of the times [s]."""
+    """The current motion at each of the times [s]."""
     began = np.array([e.time for e in run.log])
     # a record at the begin of a motion still belongs to the one before
     at = np.clip(np.searchsorted(began, times - 1e-9) - 1, 0, None)

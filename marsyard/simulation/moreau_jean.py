@@ -20,9 +20,9 @@ for t + γ h with the free velocity is closed:
 contacts hold down can have a free velocity upwards.)
 u⁻ = C v is the local velocity at the start of the step. Units: SI; p, λ are impulses [N·s].
 
-Loops. A bilateral constraint c(q) = 0 holds on the way of the step, E(q_m) (θ v⁺ + (1−θ) v) = 0, so
-that its impulses do no work for θ = ½; what is left of c at the end is projected away, and so is
-E v⁺ (`projection`). A linkage keeps its energy to second order in h.
+Loops. A bilateral constraint c(q) = 0 holds on the displacement of the step, E(q_m) (θ v⁺ + (1−θ)
+v) = 0, so that its impulses do no work for θ = ½; what is left of c at the end is projected away,
+and so is E v⁺ (`projection`). A linkage keeps its energy to second order in h.
 
 Energy. For e = 0 the law never adds energy to v_free. Newton's law with e > 0 and friction at
 several contacts can (Kane's paradox); where the impulses of a step would do positive work,

@@ -367,9 +367,10 @@ def _foot_places(s: Simulation) -> np.ndarray:
 
 
 def _belt_slip(s: Simulation, radii: np.ndarray, feet: int) -> np.ndarray:
-    """(belt's way − frame's way along its heading)/larger of the two, over each record interval.
+    """(belt's displacement − frame's displacement along its heading)/larger of the two, over each
+    record interval.
 
-    The frame's way is that of its point beside the belt, which turns with the base.
+    The frame's displacement is that of its point beside the belt, which turns with the base.
     """
     robot, r = s.world.robot, s.records
     angles = [int(s.model.jnt_qposadr[s.model.joint(t.joint).id]) for t in robot.tracks.values()]

@@ -70,7 +70,7 @@ class Diverged(RuntimeError):
 
 
 class Simulation(SimulationView):
-    """A world that can be run through or stepped by hand.
+    """A world that can be run to the end or stepped manually.
 
         sim = Simulation(load_scenario("rt0448/test-1"))
         sim.run()                  # to the end of the scenario
@@ -170,8 +170,9 @@ class Simulation(SimulationView):
         return self
 
     def step(self, count: int = 1, *, to_the_end: bool = True) -> None:
-        """Advance by `count` physics steps, recording when due; no further than the drive or gait
-        is carried out, if not `to_the_end`."""
+        """Advance by `count` physics steps, recording when due; not beyond the end of the drive or
+        gait unless `to_the_end`.
+        """
         if count < 0:
             raise InputError(f"step: count = {count}: must be at least 0")
         if self.stopped is not None:
@@ -258,7 +259,7 @@ class Simulation(SimulationView):
         return status
 
     def make_room(self, status: int) -> None:
-        """Make the room that a law has asked for by what the loop answered."""
+        """Enlarge arrays as requested by a law through the status of the loop."""
         self.laws[status // LAW - 1].make_room()
         for law in self.laws:
             law.refresh()
@@ -285,7 +286,7 @@ class Simulation(SimulationView):
 
     @contextmanager
     def replaced(self, facts: arrays.Model) -> Iterator[None]:
-        """With other facts of the model for a while."""
+        """Temporarily replace constants of the model."""
         before = self._model
         self._model = facts
         try:
@@ -305,7 +306,7 @@ class Simulation(SimulationView):
             )
 
     def forget_sums(self) -> None:
-        """Begin the sums of a record anew, and solve the next step without a guess."""
+        """Reset the sums of the current record, and solve the next step without a warm start."""
         self._attached.loop.chains.sums[:] = 0.0
         self._attached.loop.rows.last_count[0] = 0
         for array in self._sums:
@@ -356,7 +357,7 @@ class Simulation(SimulationView):
         return law.pressed(pair)
 
     def evaluate_laws(self, h: float, theta: float, velocity: np.ndarray | None = None) -> None:
-        """Have the laws say what they would do now, without a step: with the step h [s] and θ for
+        """Evaluate the laws in the present state without a step: with the step h [s] and θ for
         which they are to be stable, at this velocity or another. See `law_forces`."""
         self._resolve_addresses()
         self.look_at_attachments()
@@ -374,7 +375,7 @@ class Simulation(SimulationView):
         return self._attached.loop.attached.F[self._attached.rows[law]].copy()
 
     def look_at_attachments(self) -> None:
-        """Bring positions and the poses of what laws act on up to the present state."""
+        """Update positions and poses of attachments to the present state."""
         update_positions(self._functions, self.model._address, self.data._address, self._model)
         loop.place_attachments(self._data, self._attached.loop, self.data.qvel)
 
@@ -391,7 +392,7 @@ class Simulation(SimulationView):
         )
 
     def restore(self, state: State) -> None:
-        """Go to a state of this world; records written later than it are dropped."""
+        """Restore a state of this world; later records are discarded."""
         check_state(self, state)
         for law in self.laws:
             law.restore(state.arrays)
@@ -426,12 +427,12 @@ class Simulation(SimulationView):
         return _built_again, (self.scenario, self.state(), *kept)
 
     def close(self) -> None:
-        """Free the scenario's FMUs at once; nothing else needs it."""
+        """Release the scenario's FMUs; nothing else needs closing."""
         if self.fmus is not None:
             self.fmus.close()
 
     def stop_recording(self) -> None:
-        """Write no records from now on: for a simulation that is stepped without end."""
+        """Stop writing records, for simulations that are stepped indefinitely."""
         self._scheme = self._scheme._replace(controls_per_record=_NEVER)
 
     def warm_up(self) -> None:
@@ -514,7 +515,7 @@ class Simulation(SimulationView):
         self.record_now()
 
     def record_now(self) -> None:
-        """Write a record of the current state (done by itself when one is due)."""
+        """Write a record of the current state (done automatically when one is due)."""
         self._reserve(0)
         began = clock.perf_counter()
         loop.record(
@@ -639,7 +640,7 @@ def needs_compiling() -> bool:
 
 
 def compile_kernels() -> None:
-    """Compile everything a run may need, meshes too, into the cache on disk."""
+    """Compile everything a run may need, including meshes, into the cache on disk."""
     from marsyard.scenario import load_scenario
 
     # the loop in this process, the others meanwhile in theirs

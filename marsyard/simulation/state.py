@@ -31,7 +31,7 @@ class State:
         return int(self.arrays["counters"][0])
 
     def must_fit(self, own: Mapping[str, np.ndarray]) -> None:
-        """Refuse, in one sentence, a state without these arrays or with others of their names."""
+        """Raise an error if the state lacks these arrays or has different ones."""
         must_fit(self.arrays, own)
 
     def hash(self) -> str:

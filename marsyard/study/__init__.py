@@ -54,7 +54,7 @@ class StudyRun(Run):
 
     @property
     def ok(self) -> bool:
-        """A member went to its end, and every check of the study passed."""
+        """Whether a member completed and every check of the study passed."""
         ended = any(r.outcome.stopped is None for r in self.members)
         return ended and all(c.ok for c in self.checks)
 

@@ -1,4 +1,4 @@
-"""What a study varies: an axis of values, as written and as shown.
+"""The axis of a study: its values as given and as displayed.
 
 An axis drives one dotted path of the scenario, or several together. Its values are numbers with a
 unit (that of the texts; of bare numbers the SI unit of the field) or, where one of them is a word,

@@ -1,4 +1,4 @@
-"""Where a family of runs begins to fail, by halving the interval between success and failure.
+"""Bisection of the boundary between success and failure of a family of runs.
 
 A run has failed when its output lies beyond the threshold, could not be computed, or the run
 stopped before its end; a study may also name limits of several outputs (`success`). The values of
@@ -75,7 +75,7 @@ class Bracket:
 
 @dataclass(frozen=True)
 class Boundary:
-    """What was found for one curve: both ends as shown (None: no boundary), and a sentence."""
+    """The boundary of one curve: both ends as shown (None: no boundary), and a sentence."""
 
     curve: int
     success: float | None

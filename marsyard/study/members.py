@@ -1,4 +1,4 @@
-"""The members of a study: which values, which scenario, and what came out."""
+"""The members of a study: values, scenario and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that are served: one gate before all of them, and viser's 3D scene behind it.
+"""Served pages: access control for all of them, and viser's 3D scene behind it.
 
 gate            the only server that listens; limits, and who is let in
 access          the rules for `Host`, `Origin` and token of a request

@@ -1,4 +1,4 @@
-"""Who may use a page: the rules for the `Host`, the `Origin` and the token of a request.
+"""Access rules of a page: the `Host`, the `Origin` and the token of a request.
 
     Host     names this machine as the page was started (loopback names and the given host, with the
              page's port): another site's name that was made to lead here (DNS rebinding) does not

@@ -1,4 +1,4 @@
-"""Open a page in the user's browser, where somebody sits in front of one."""
+"""Open a page in the user's browser, if there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate before every page: one server that lets in who may, and keeps limits.
+"""The server in front of all pages: access control and limits.
 
 It is built on websockets, a library made for servers of websockets that browsers reach: it reads
 requests strictly (GET, HTTP/1.1, lines of at most 8 KiB, 128 fields), has a hook for each of them

@@ -1,4 +1,4 @@
-"""Mends viser's way of waking its event loop from other threads.
+"""Fixes how viser wakes its event loop from other threads.
 
 viser 1.1.1 calls `asyncio.Event.set` of a message buffer in whichever thread queues a message, and
 once more in the thread of the loop. The first call walks through the waiters while the loop may add

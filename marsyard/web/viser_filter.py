@@ -1,4 +1,4 @@
-"""Whose controls and clicks a viser server heeds.
+"""Filter for the controls and clicks a viser server accepts.
 
 viser takes what any viewer sends: a slider that is moved, a button, a click into the scene, a file.
 Hiding a panel does not close it, since a viewer may be a program. Here such messages of viewers who

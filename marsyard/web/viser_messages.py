@@ -1,4 +1,4 @@
-"""What viewers may say to viser: messages that its client sends, with values that controls take.
+"""Validation of messages from viewers to viser: known messages with valid values.
 
 viser sets whatever a viewer says, as long as it can be converted: text for a number that is not
 one, a choice that is not offered, or any other attribute of a control. It also takes files for any

@@ -1,4 +1,4 @@
-"""viser behind the gate: a server that listens nowhere.
+"""viser behind the gate: a server without its own port.
 
 A server of viser's is a thread with an event loop that calls `websockets.asyncio.server.serve` with
 a function for requests and one for websockets. Here that call opens no port: it keeps both

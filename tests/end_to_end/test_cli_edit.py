@@ -14,7 +14,7 @@ MISTAKES = [
     (["--ground", "holes.npy"], "spacing: holes.npy does not define the spacing of its points"),
     (["--ground", "holes.npz"], "1 of 30 points have no height"),
     (["--rover", "exomras"], "did you mean 'exomars'"),
-    (["--out", "there.yaml"], "'there.yaml' is there already"),
+    (["--out", "there.yaml"], "'there.yaml' already exists"),
     (["--out", "mine.txt"], "must end with .yaml"),
     (["--port", "99999"], "port 99999 is not between 0 and 65535"),
     (["--token", "short", "--port", "0"], "--token: must be 8 to 128"),

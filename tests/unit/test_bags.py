@@ -359,7 +359,7 @@ def test_mistakes_are_one_sentence(foreign, soil, tmp_path):
     says("must hold {wheel}", topics=("wrench=/ft",))
     with pytest.raises(InputError, match="no wheel has a wrench"):
         read_wheel_data(foreign, robot="exomars", topics=TOPICS[:2])
-    with pytest.raises(InputError, match="applies to recordings"):
+    with pytest.raises(InputError, match="only apply to recordings"):
         read_wheel_data(tmp_path / "a.csv", robot="exomars")
     whole = soil[1].read_bytes()
     cut, other = tmp_path / "cut.mcap", tmp_path / "other.mcap"

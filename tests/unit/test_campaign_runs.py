@@ -301,7 +301,7 @@ def test_names_of_the_results_and_unknown_ones_are_refused(tmp_path):
         assert not (tmp_path / "s").exists()
 
     height = {"name": "height", "of": "position_base.z"}
-    refused("a 'reason' of their own", outputs=[{**height, "name": "reason"}], success=[])
+    refused("'reason' is reserved", outputs=[{**height, "name": "reason"}], success=[])
     twice = [{**height, "name": name} for name in ("the way", "the_way")]
     refused("both 'the_way' in the results", outputs=twice, success=[])
     wheel = {"scenario": "wheel/pull", "set": {}, "success": [], "design": "grid",

@@ -90,7 +90,7 @@ def test_files_that_must_not_be_written(place, tmp_path):
     (tmp_path / "there.yaml").write_text("mine: 1\n", encoding="utf-8")
     (tmp_path / "folder.yaml").mkdir()
     for path, said in (
-        (tmp_path / "there.yaml", "is there already"),
+        (tmp_path / "there.yaml", "already exists"),
         (tmp_path / "folder.yaml", "is a folder"),
         (tmp_path / "mine.txt", "must end with .yaml"),
         (library.FOLDER / "scenarios" / "mine.yaml", "belongs to the library"),
@@ -472,7 +472,7 @@ def test_a_click_uses_the_tool_where_its_ray_meets_the_ground(page):
     assert item.kind == "rock" and item.place == pytest.approx((2.0, 1.0), abs=1e-3)
     panel.tool.value = "select"
     editor.click((2.0, 1.0, 9.0), (0.0, 0.0, -1.0))
-    assert "Chosen: rock" in panel._message.content
+    assert "Selected: rock" in panel._message.content
     panel.moving.value = True
     editor.click((3.0, 3.0, 9.0), (0.0, 0.0, -1.0))
     assert editor.environment.items[0].place == pytest.approx((3.0, 3.0), abs=1e-3)
@@ -533,9 +533,9 @@ def test_a_page_writes_only_in_its_folder(page, tmp_path):
         "a/../../new.yaml": "must be the name of a file in",
         "out/new.yaml": "is outside of",
         "out/foreign.yaml": "is outside of",
-        "link.yaml": "is a link",
-        "dangling.yaml": "is a link",
-        "loop.yaml": "is a link",
+        "link.yaml": "is a symbolic link",
+        "dangling.yaml": "is a symbolic link",
+        "loop.yaml": "is a symbolic link",
         "there.yaml": "was not opened or written in this editor",
         "x\0.yaml": "NUL",
         "": "give the name of a file",

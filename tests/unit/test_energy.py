@@ -221,7 +221,7 @@ def test_what_is_shown_and_written(tmp_path):
         assert canvas.axes[0].get_legend_handles_labels()[1]
     files = save_energy_figures(ds, a, tmp_path, first=3, dpi=40)
     names = [f.path.name for f in files]
-    assert names == ["03-power-and-energy.png", "04-energy-motor-by-motor.png"]
+    assert names == ["03-power-and-energy.png", "04-energy-by-motor.png"]
     page = energy_section(ds)
     assert "cost of transport, electrical" in page and "lifting" in page and "wheel" in page
     rows = list(csv.DictReader(write_energy_csv(a, tmp_path / "energy.csv").open()))

@@ -55,7 +55,7 @@ WRONG = {
     "negative inertia": ('ixx="1"', 'ixx="-1"', "has a moment below 0"),
     "axis": ('xyz="0 1 0"', 'xyz="0 0 0"', "line 5, <axis>: the axis of joint 'j' is zero"),
     "short axis": ('xyz="0 1 0"', 'xyz="0 1"', "must be 3 numbers, not 2"),
-    "link twice": ("</robot>", '<link name="w"/></robot>', "taken by the link in line 3"),
+    "link twice": ("</robot>", '<link name="w"/></robot>', "already used by the link in line 3"),
     "no name": (' name="j"', "", "line 5, <joint>: a joint needs a name"),
     "limits": (
         'type="continuous">', 'type="revolute"><limit lower="1" upper="-1"/>',
@@ -168,7 +168,7 @@ def test_two_bodies_in_the_world_need_a_base(tmp_path):
         (Wish(wheels=["rear"]), "--wheels: no joint is called 'rear'"),
         (Wish(wheels=["mast_pan"]), "--wheels: 'mast_pan' is not round about its axis"),
         (Wish(feet=["hand"]), "--feet: no body is called 'hand'"),
-        (Wish(base="mast"), "--base: 'mast' hangs on 'base_link'"),
+        (Wish(base="mast"), "--base: 'mast' is carried by 'base_link'"),
         (Wish(forward="up"), r"--forward: 'up' is not a direction; valid: \+x"),
         (Wish(tracks=["L=mast_pan"]), "--tracks: L has 1 rollers"),
     ],

@@ -114,7 +114,7 @@ def test_ball_joints_stand_in_the_table(tmp_path):
     )
     plan = plan_import(path)
     table = {row[0]: row for row in rows(plan)}
-    assert table["hook"][1] == "ball joint" and "turns freely" in table["hook"][3]
+    assert table["hook"][1] == "ball joint" and "moves freely" in table["hook"][3]
     assert table["hull"][3] == "has a free joint"
 
 

@@ -91,7 +91,7 @@ def test_the_slope_is_found_on_planes_and_terrain():
     assert find_ramp(base(ground=[sand, {"kind": "plane"}]), "ground.1.slope").uphill == 0
     with pytest.raises(InputError, match="has no slope"):
         find_ramp(base(ground=[{"kind": "sphere", "centre": [0, 0, -9], "radius": 9}]))
-    with pytest.raises(InputError, match="is not a valid slope"):
+    with pytest.raises(InputError, match="is not a slope of the ground"):
         find_ramp(base(), "ground.0.slop")
 
 

@@ -484,7 +484,7 @@ def test_without_graphics_it_says_what_to_install(monkeypatch):
     with pytest.raises(InputError, match="tried osmesa"):
         graphics.platform()
     monkeypatch.setenv("MUJOCO_GL", "off")
-    with pytest.raises(InputError, match="forbids"):
+    with pytest.raises(InputError, match="disables drawing"):
         graphics.platform()
     graphics.platform.cache_clear()
 

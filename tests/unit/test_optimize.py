@@ -243,7 +243,7 @@ STUDY = {
         ({"start": [{"robot.design.mass": "heavy"}]}, "start.0.robot.design.mass: 'heavy' is no"),
         ({"set": {"gravity": 3}, "vary": {"gravity": [1, 2]}}, "is fixed by 'set' as well"),
         ({"outputs": [{"name": "rank", "of": "energy_motors"}],
-          "objectives": [{"minimise": "rank"}]}, "a 'rank' of their own"),
+          "objectives": [{"minimise": "rank"}]}, "'rank' is reserved"),
         ({"vary": {"robot.name": {"choice": ["vehicle_2001", "vehicle"]}}}, "unknown rover"),
         ({"vary": {"gravity": {"low": 1}}}, r"give two bounds, \[low, high\], or 'choice'"),
         ({"vary": {"robot.design.track": ["1 m", "3 kg"]}}, "not units of the same quantity"),

@@ -55,8 +55,8 @@ def test_four_bar_stays_closed(tmp_path):
 
 
 def test_four_bar_keeps_energy(tmp_path):
-    # no damping: the loop's impulses do no work on the way of the step, so that what is left is of
-    # second order
+    # no damping: the loop's impulses do no work on the displacement of the step, so that what is
+    # left is of second order
     drift = []
     for h in (2e-3, 1e-3, 5e-4):
         e = energy(swing(tmp_path, four_bar(), 10.0, h))

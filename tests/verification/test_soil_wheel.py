@@ -4,8 +4,8 @@ The integrals (`rigid_wheel`) know neither grid nor time step. What the wheel of
 0.125 m, width 0.1 m, 100 N, soil of Krenn and Hirzinger with K = 1 cm) shows:
 
     grid 4, 2, 1, 0.5 cm   drawbar pull at 20 % slip off by −0.5 % on all of them, step 0.25 ms
-    step 4, 2, 1, 0.5 ms   −6.4, −3.3, −1.7, −0.9 % at 0.3 m/s: first order in the way per step h v
-    headings               within 0.15 % on 1 and 2 cm
+    step 4, 2, 1, 0.5 ms   −6.4, −3.3, −1.7, −0.9 % at 0.3 m/s: first order in the distance per step
+    h v headings               within 0.15 % on 1 and 2 cm
     towed, k_u = 1e9       1 and 0.5 cm: sinkage up to 1.4 %, resistance up to 2 % too small
 """
 

@@ -1,4 +1,5 @@
-"""Kineto-statics of articulated rovers: what a rover can move and push, before any simulation.
+"""Kineto-statics of articulated rovers: motions and forces a rover can produce, without a
+simulation.
 
 from marsyard.analysis.kinetostatics import analyse, stance_at
 

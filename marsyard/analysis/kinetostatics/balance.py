@@ -1,4 +1,4 @@
-"""Static balance with friction cones and torque limits: what forces a stance can take and give.
+"""Static equilibrium with friction cones and torque limits: the forces a stance can bear and exert.
 
 Unknown are the contact forces f_i = (N_i, T_i, S_i) (normal, along, left), the torques τ of the
 driven joints, the forces λ of closures and those ρ of stops that are touched. They balance weight
@@ -102,7 +102,8 @@ class Balance:
             self._scales = self._scales and not np.any(load)
 
     def forces(self, wrench: np.ndarray | None = None) -> Forces | None:
-        """A balance with least tangential forces under an external wrench; None if there is none.
+        """The equilibrium with least tangential forces under an external wrench; None if there is
+        none.
 
         `wrench`: on the platform, in R₀ [N, N·m], [6]; none without.
         """
@@ -114,7 +115,7 @@ class Balance:
         return None if found is None else self._forces(found, wrench)
 
     def largest(self, direction: np.ndarray, wrench: np.ndarray | None = None) -> Push:
-        """How far the platform can push along `direction`, a wrench [6] or a force [3] in R₀.
+        """The largest push of the platform along `direction`, a wrench [6] or a force [3] in R₀.
 
         The reaction −s d acts on the platform, on top of `wrench`. NaN where there is no
         equilibrium even for s = 0 and none for any s; inf where nothing bounds it.
@@ -147,7 +148,7 @@ class Balance:
     def friction_demand(
         self, wrench: np.ndarray | None = None, accuracy: float = DEMAND_STEP
     ) -> tuple[float, Forces | None]:
-        """The smallest friction with which there is a balance, and its forces.
+        """The smallest friction that allows an equilibrium, and its forces.
 
         inf and None if there is none with any friction. One friction for all contacts.
         """

@@ -1,8 +1,8 @@
-"""A rover climbs a step, axle by axle, without haste: what friction that takes, how high it goes.
+"""Quasi-static climb of a step, axle by axle: friction demand and greatest height.
 
-The step is the solid {z ≤ 0} ∪ {x ≥ 0, z ≤ h}, perpendicular to the way; left and right wheels do
-the same. One axle after the other climbs it, front first. Its centre rises from z = r, where its
-wheels touch floor and face, along the face and around the edge up to z = h + r:
+The step is the solid {z ≤ 0} ∪ {x ≥ 0, z ≤ h}, perpendicular to the direction of travel; left and
+right wheels do the same. One axle after the other climbs it, front first. Its centre rises from z =
+r, where its wheels touch floor and face, along the face and around the edge up to z = h + r:
 
     z < h:  x = −r                        face ahead, normal −x
     z ≥ h:  x² + (z − h)² = r²            edge, normal from the edge to the axle

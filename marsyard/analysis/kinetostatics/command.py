@@ -1,4 +1,4 @@
-"""What `marsyard analyze kinetostatics` does: from options to answers, tables and files."""
+"""The command `marsyard analyze kinetostatics`: from options to results, tables and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the analysis needs to know of a robot in a pose: its contacts and joints.
+"""Contacts and joints of a robot in a pose.
 
 Everything is in the platform's frame (x forward, y left, z up), at its origin. Contact i moves with
 

@@ -1,4 +1,4 @@
-"""Kineto-static results drawn on the robot: what there is to draw, without graphics.
+"""Kineto-static results as drawing data on the robot, independent of graphics.
 
 `drawing_of` works out what is asked for (balance, polytope, ellipsoids, motions) unless it is
 given, and lays it over the robot in its pose on its ground. `picture.draw_stance` makes a PNG of

@@ -1,4 +1,4 @@
-"""Kineto-static results as layers to lay over a robot: what is where, how long, in what colour.
+"""Kineto-static results as drawing layers: positions, lengths, colours.
 
 Lengths. Forces at the contacts, forces of the platform (polytope, pull) and ellipsoids are drawn to
 one scale each, a round number per metre, so that the largest is about as long as

@@ -1,4 +1,4 @@
-"""What is drawn below a stance: the ground that is given, else what its contacts tell of it.
+"""Ground drawn below a stance: the given ground, or patches at the contacts.
 
 Contacts in one plane stand on that plane. Others stand on plates, square to their normals. A ground
 with `height(x, y)` is drawn as a grid around the robot, a step as its solid (see `climb`).

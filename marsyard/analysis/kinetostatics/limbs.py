@@ -1,4 +1,4 @@
-"""Limbs: what joins the platform to the ground, and the wrenches it can pass on.
+"""Limbs: kinematic chains between platform and ground, and the wrenches they transmit.
 
 The platform (a rover's base) is seen as that of a parallel mechanism (paper, section 2.3); each
 limb is a chain or tree of joints that ends in wheels on the ground. Everything is in the
@@ -261,7 +261,7 @@ def _sized(
     length: float,
     tolerance: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Working rows scaled to unit force or moment, see the head of the module."""
+    """Working rows scaled to unit force or moment, see the module docstring."""
     # rounding errors, next to the forces that make a row: loop forces alone make no wrench
     small = tolerance * np.linalg.norm(Y, axis=1)[:, None] * np.repeat([1.0, length], 3)
     D = np.where(np.abs(D) <= small, 0.0, D)

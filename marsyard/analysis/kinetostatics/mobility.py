@@ -1,4 +1,4 @@
-"""Mobility of a rover in a pose: what its wheels can make it do, what not, and where that changes.
+"""Mobility of a rover in a pose: controllable and uncontrollable motions, and singular poses.
 
 With the model B q̇_a = D X, K X = 0 of `velocity`:
 

@@ -71,7 +71,7 @@ def picture_of(drawing: Drawing, view: View, size: tuple[int, int] = SIZE) -> np
 
 
 def save_picture(pixels: np.ndarray, path: Path) -> Path:
-    """Write a picture, whole or not at all."""
+    """Write a picture, atomically."""
     from PIL import Image
 
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -32,7 +32,7 @@ from marsyard.analysis.kinetostatics.contacts import (
 
 @dataclass(frozen=True)
 class Pod:
-    """Two driven wheels on one axle, see the head of the module.
+    """Two driven wheels on one axle, see the module docstring.
 
     right, left: contacts. drives: their joints (right, left). half_track: d [m].
     jacobian: J_a [2, 2] of (1), for (θ̇_right, θ̇_left). axes: x_j, y_j, z_j as columns.

@@ -1,4 +1,4 @@
-"""Kineto-statics along a run: index σ and friction demand beside what the simulation did.
+"""Kineto-statics along a run: index σ and friction demand compared with the simulation.
 
 For some records of a run on hard ground the robot is put into its recorded pose, its contacts are
 found as the simulation finds them, and for each such stance are worked out

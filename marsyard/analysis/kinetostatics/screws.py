@@ -123,7 +123,7 @@ def describe(screw: ArrayLike, kind: Kind, length: float = 1.0) -> Screw:
 
 
 def characteristic_length(screws: ArrayLike, kind: Kind) -> float:
-    """L of a system, see the head of the module."""
+    """L of a system, see the module docstring."""
     line, moment = _halves(_rows(screws), kind)
     below, above = float(np.sum(line**2)), float(np.sum(moment**2))
     return float(np.sqrt(above / below)) if above > 0 and below > 0 else 1.0

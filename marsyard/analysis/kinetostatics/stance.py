@@ -1,4 +1,4 @@
-"""A robot in a pose with its contacts: all that kineto-statics needs to know of both.
+"""A robot in a pose with its contacts, as required by kineto-statics.
 
 Frame. Everything is expressed in the frame R₀ of one body, the platform (the robot's base unless
 another is named), at its origin: twists X = (v, ω) [m/s, rad/s], wrenches (f, m) [N, N·m], power
@@ -77,7 +77,7 @@ class Contact(NamedTuple):
 
 @dataclass(frozen=True)
 class Stance:
-    """A robot in a pose with its contacts; see the head of the module.
+    """A robot in a pose with its contacts; see the module docstring.
 
     Attributes:
         robot: which; model: MuJoCo's; qpos: its coordinates.
@@ -219,7 +219,7 @@ def stance_at(
     gravity: float | str | Sequence[float] = 9.81,
     platform: str | None = None,
 ) -> Stance:
-    """A rover whose wheels touch at given angles, whatever ground that takes; feet touch below.
+    """A rover whose wheels have given contact angles on a suitable ground; feet touch below.
 
     Args:
         joints: angles by name [rad]; unless told as in the model's key frame `stand`, else zero.

@@ -1,4 +1,4 @@
-"""All that kineto-statics says of one stance, in one object: mobility, transmission, statics.
+"""Kineto-static results of one stance: mobility, transmission, statics.
 
 Directions of pulls and slopes are the platform's, level with the horizon. A slope is the angle by
 which the stance as a whole, ground and all, may be tilted: uphill ahead, downhill, to either side.
@@ -29,7 +29,7 @@ from marsyard.analysis.kinetostatics.velocity import VelocityModel, velocity_mod
 from marsyard.control.stability_margin import tip_over_angle
 from marsyard.errors import InputError
 
-#: ways to look and to tilt, in the platform's frame
+#: directions to look and to tilt, in the platform's frame
 DIRECTIONS = {"ahead": (1.0, 0.0), "back": (-1.0, 0.0), "left": (0.0, 1.0), "right": (0.0, -1.0)}
 SLOPES = {"uphill": "back", "downhill": "ahead", "left side low": "left", "right side low": "right"}
 #: tolerance of ranks for poses that were searched for, and for exact ones
@@ -81,18 +81,18 @@ class Analysis:
 
     @cached_property
     def pushes(self) -> dict[str, Push]:
-        """Largest level pull at the platform's origin by way, with its forces."""
+        """Largest horizontal pull at the platform's origin by direction, with its forces."""
         return {
             direction: self.balance.largest(self._level(d)) for direction, d in DIRECTIONS.items()
         }
 
     @property
     def pulls(self) -> dict[str, float]:
-        """Sizes of the largest level pulls [N]; NaN without balance."""
+        """Sizes of the largest horizontal pulls [N]; NaN without equilibrium."""
         return {direction: push.size for direction, push in self.pushes.items()}
 
     def limited_by(self, direction: str) -> str:
-        """What keeps a pull from being larger: wheels that slide, lift or have no more torque."""
+        """The limit of a pull: wheels that slide, lift off or reach their torque limit."""
         forces = self.pushes[direction].forces
         if forces is None:
             return ""

@@ -1,4 +1,4 @@
-"""Force transmission: what the drives can do to the platform, as ellipsoids.
+"""Force transmission from the drives to the platform, as ellipsoids.
 
 Rows of D are the elementary wrenches of the drives on the platform (paper, section 3). With
 amplitudes y of the rows, the grasp matrix and the drives' torques are

@@ -93,7 +93,7 @@ class Forward:
 
 @dataclass(frozen=True)
 class VelocityModel:
-    """B q̇_a = D X of a robot in a pose, see the head of the module.
+    """B q̇_a = D X of a robot in a pose, see the module docstring.
 
     holds [n]: contacts that hold sideways. limbs: in the order of the rows of D.
     drives: driven joints (indices), the columns of J and J_a. coordinates: names of q̇_a.

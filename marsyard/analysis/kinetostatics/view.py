@@ -1,4 +1,6 @@
-"""A stance with its kineto-static results in the browser: turn it, show and hide what is drawn."""
+"""A stance with its kineto-static results in the browser, with layers that can be shown and
+hidden.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traction maps: pose, tilt, stability, largest pull and a verdict for every place and heading.
+"""Traction maps: pose, tilt, stability, largest pull and a verdict for every position and heading.
 
 from marsyard.analysis.traction_map import save_figures, traction_map
 

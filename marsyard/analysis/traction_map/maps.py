@@ -1,4 +1,4 @@
-"""The traction map: where, and in which heading, a rover can stand and pull.
+"""The traction map: positions and headings in which a rover can stand and pull.
 
 For every cell of a map and every heading the rover is placed on the ground (`placing`) and its
 statics solved (`traction`). The ground is rigid, its friction μ the same everywhere; every pose is
@@ -56,7 +56,7 @@ _MOST_POINTS, _MOST_POSES, _SHOWN = 25_000_000, 20_000_000, 400
 
 @dataclass(frozen=True)
 class VerdictLimits:
-    """When a pose is no-go, and when it is hard.
+    """Thresholds of the verdicts no-go and hard.
 
     Attributes:
         tilt, margin: greatest tilt and least tip-over angle of a pose that is not no-go [rad].
@@ -104,7 +104,7 @@ def traction_map(
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> xarray.Dataset:
-    """Judge a rover at every cell and heading of a map: a Dataset over (y, x, heading).
+    """Evaluate a rover at every cell and heading of a map: a Dataset over (y, x, heading).
 
     Args:
         robot: of the library, by name.

@@ -1,4 +1,4 @@
-"""Many poses of one rover on one ground: what the map and a path ask of the kernels.
+"""Many poses of one rover on one ground: input of the kernels for maps and paths.
 
 A pose's numbers depend on nothing but its place and heading, so that they are the same to the last
 bit however the poses are shared among threads.
@@ -119,7 +119,7 @@ def judge(
 
 
 def typical_length(rover: RoverTables) -> float:
-    """L: half the way between the wheels that are farthest apart [m]; scales moments."""
+    """L: half the distance between the wheels that are farthest apart [m]; scales moments."""
     centre = rover.wheels.centre[:, :2]
     return max(float(np.linalg.norm(centre[:, None] - centre[None], axis=2).max()) / 2, 1e-3)
 

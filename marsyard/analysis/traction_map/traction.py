@@ -1,4 +1,4 @@
-"""What a rover that stands can pull, how much friction it needs, and how far it is from tipping.
+"""Pull, friction demand and tip-over margin of a rover at rest.
 
 Contacts are the low points of a stand whose gap is below 0.1 mm, or 0.5 mm where the search for the
 stand ended at a kink and leaves wheels that carry a little in the air. Contact i has
@@ -463,7 +463,9 @@ def tip_over_angle(point, contacts, centre):
 
 @inner
 def _edge_angle(a, b, centre):
-    """Angle [rad] between gravity and the way to an edge, at right angles to it; < 0 outside."""
+    """Angle [rad] between gravity and the direction to an edge, at right angles to it; < 0
+    outside.
+    """
     ex, ey, ez = b[0] - a[0], b[1] - a[1], b[2] - a[2]
     size = math.sqrt(ex * ex + ey * ey + ez * ez)
     ex, ey, ez = ex / size, ey / size, ez / size

@@ -1,4 +1,4 @@
-"""The best candidates as scenarios that `marsyard run` takes as they are.
+"""The best candidates as scenarios for `marsyard run`.
 
 Of a front of many, `MOST` are written that lie far apart, the best in each objective among them.
 Where a candidate changes the robot's design, its scenario says so (`robot.design`), and the robot

@@ -149,7 +149,7 @@ def history(values: np.ndarray, feasible: np.ndarray) -> np.ndarray:
 
 
 def save_data(ds: xr.Dataset, folder: Path) -> Path:
-    """Write the data set, whole or not at all."""
+    """Write the data set, atomically."""
     from marsyard.results import save
 
     save(ds, folder / FILE_NAME)

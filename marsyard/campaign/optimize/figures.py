@@ -1,4 +1,4 @@
-"""Figures of an optimisation, drawn without being asked.
+"""Figures of an optimisation, drawn by default.
 
 | study | figures |
 | --- | --- |

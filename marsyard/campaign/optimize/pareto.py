@@ -17,7 +17,7 @@ import numpy as np
 
 
 def ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks of points from 1 on, of values [n, m] that are to be small; shape [n]."""
+    """Pareto ranks, from 1, of values [n, m] to be minimised; shape [n]."""
     n = len(values)
     rank = np.zeros(n, dtype=np.int64)
     no_worse, better = np.ones((n, n), dtype=bool), np.zeros((n, n), dtype=bool)

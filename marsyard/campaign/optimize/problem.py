@@ -1,4 +1,4 @@
-"""An optimisation made ready: cases opened and checked, candidates as settings of their runs."""
+"""A prepared optimisation: cases opened and checked, candidates as settings of their runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of an optimisation: the front, figures, what failed and what was asked."""
+"""The report of an optimisation: the front, figures, failures and the study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether finished runs of a folder belong to an optimisation: what changed since, in words."""
+"""Whether finished runs of a folder belong to an optimisation, and what has changed since."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running an optimisation: generation after generation, each run on the disk as soon as it is done.
+"""Running an optimisation generation by generation; each run is saved when it finishes.
 
 A folder holds
 
@@ -55,7 +55,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Optimized:
-    """A finished optimisation: `data` is its data set, `front` the candidates nobody dominates."""
+    """A finished optimisation: `data` is its data set, `front` the non-dominated candidates."""
 
     problem: Problem
     candidates: tuple[Candidate, ...]
@@ -65,12 +65,12 @@ class Optimized:
 
     @property
     def study(self) -> OptimizeFile:
-        """The study as it was read."""
+        """The validated study file."""
         return self.problem.study
 
     @property
     def front(self) -> list[int]:
-        """Feasible candidates that none dominates, by the first objective."""
+        """Non-dominated feasible candidates, ordered by the first objective."""
         found = [k for k, rank in enumerate(self.data["rank"].values) if rank == 1]
         signs = [o.sign for o in self.study.objectives]
         return sorted(
@@ -86,12 +86,12 @@ class Optimized:
 
     @property
     def infeasible(self) -> dict[int, str]:
-        """Candidates that failed or miss a limit, and why."""
+        """Candidates that failed or violate a limit, with reasons."""
         return {k: c.score.reason for k, c in enumerate(self.candidates) if not c.score.feasible}
 
     @property
     def warned(self) -> dict[int, str]:
-        """Candidates whose runs gave warnings, and which."""
+        """Candidates whose runs gave warnings, with the warnings."""
         said = (
             dict.fromkeys(w for o in c.outcomes.values() for w in o.warnings)
             for c in self.candidates
@@ -100,7 +100,7 @@ class Optimized:
 
     @property
     def nearest(self) -> int | None:
-        """The candidate that misses its limits least, where none keeps them and one has numbers."""
+        """The candidate with the smallest violation of limits, if no candidate satisfies them."""
         whole = [k for k, c in enumerate(self.candidates) if c.score.complete]
         if self.front or not whole:
             return None
@@ -149,7 +149,7 @@ def prepared(
     settings: Mapping[str, Any] | None = None,
     say: Say | None = None,
 ) -> Problem:
-    """A study checked and made ready, with `settings` laid on its own `set`."""
+    """A checked and prepared study, with `settings` applied on top of its `set`."""
     asked, folder, name = read(OptimizeFile, study)
     return make_problem(asked.with_settings(settings or {}), name, folder, say or (lambda t: None))
 
@@ -222,7 +222,7 @@ class _Campaign:
         return candidates
 
     def close(self) -> None:
-        """End what is under way."""
+        """End what is active."""
         if self._executor is not None:
             self._executor.close()
         if self._count.journal is not None:

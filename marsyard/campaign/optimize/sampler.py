@@ -1,10 +1,10 @@
-"""Who proposes candidates: Optuna's samplers, asked in generations of a fixed size.
+"""The sampler: Optuna proposes candidates in generations of a fixed size.
 
-Optuna (T. Akiba et al., KDD 2019) is asked and told, never in charge. A generation is asked for
-as a whole, run, and told in the order in which it was asked; so what is proposed follows from the
-seed and the scores alone, not from how many workers there are or who finished first. For the same
-reason nothing of Optuna needs to be saved: an interrupted study is asked again from the beginning,
-proposes the same candidates, and is told the scores that are on the disk.
+Optuna (T. Akiba et al., KDD 2019) is used through its ask-and-tell interface. A whole generation is
+asked for, run, and its scores are reported in the same order, so the proposals depend only on the
+seed and the scores, not on the number of workers or their timing. Therefore no state of Optuna is
+saved: an interrupted study is repeated from the beginning, proposes the same candidates, and uses
+the saved scores.
 
 nsga2 is as published: binary tournament by constrained domination, simulated binary crossover
 (η = 20, of a single objective 2), polynomial mutation (η = 20) of each of d variables with

@@ -1,4 +1,5 @@
-"""From the runs of a candidate to its score: objectives, how far limits are missed, or why not.
+"""From the runs of a candidate to its score: objectives and violations of limits, or the reason for
+a failure.
 
 A limit's violation counts by the size of its bound, so that limits of different quantities can be
 added up:

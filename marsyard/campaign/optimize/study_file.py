@@ -1,4 +1,4 @@
-"""The study file of `marsyard optimize`: what may change, what is to be small or large, and limits.
+"""The study file of `marsyard optimize`: design variables, objectives and limits.
 
     scenario: rashid/obstacle
     set: {run.duration: 20 s}

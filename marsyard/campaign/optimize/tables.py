@@ -1,4 +1,4 @@
-"""What an optimisation gave, in words and as a table: the best candidates, or the nearest one."""
+"""Result of an optimisation as text and table: the best candidates, or the nearest to feasible."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def objective_labels(study: OptimizeFile) -> list[str]:
 
 
 def nearest_words(found: Optimized) -> str:
-    """Which candidate came nearest to keeping the limits where none does, and what it misses."""
+    """The candidate nearest to feasibility, and its violations."""
     k = found.nearest
     if k is None:
         return ""

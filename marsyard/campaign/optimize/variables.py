@@ -1,4 +1,4 @@
-"""Variables of an optimisation: bounds in their unit, and what a value sets in the scenario."""
+"""Variables of an optimisation: bounds in their unit, and the values they set in the scenario."""
 
 from __future__ import annotations
 

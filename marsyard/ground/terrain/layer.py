@@ -1,4 +1,4 @@
-"""What a terrain sees of a layer."""
+"""Interface of a terrain layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heights from a generator that a plug-in brings (`marsyard.plugins`): f(random, **options) gives
+"""Heights from a plug-in's generator (`marsyard.plugins`): f(random, **options) gives
 heights(x, y) [m] at points x, y [m] of any equal shapes."""
 
 from __future__ import annotations

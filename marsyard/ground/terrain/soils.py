@@ -1,4 +1,4 @@
-"""Which soil lies where: rocks over places over a map over the default.
+"""Local soils: rocks override places, places override a map, the map overrides the default.
 
 A map gives the soil of its nearest pixel, within its window; beyond it the default lies. A legend
 says which value, or which colour "#rrggbb", is which soil.

@@ -1,4 +1,4 @@
-"""A look at a terrain: a grid of its heights and soils, and the numbers that describe it.
+"""Survey of a terrain: a grid of its heights and soils, and summary numbers.
 
 slope        angle of the gradient from central differences, so over two spacings
 RMS slope    arctan of the root mean square of the gradient
@@ -108,7 +108,7 @@ def survey(
 
 
 def usual_view(terrain: Terrain) -> tuple[float, float, float, float]:
-    """What is looked at of an endless terrain: the origin's surroundings, and no half a crater."""
+    """Default view of an unbounded terrain: the surroundings of the origin, with whole craters."""
     half = USUAL_SIZE / 2
     found = [layer.feature for layer in terrain.layers if layer.feature is not None]
     x0, x1, y0, y1 = zip(*found, (-half, half, -half, half), strict=True)

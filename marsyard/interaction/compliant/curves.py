@@ -1,7 +1,7 @@
 """Curves of friction: the share φ(X) of the coefficient μ that a displacement X [m] mobilises.
 
 F_t/F_n = f(X) = μ φ(X), Grand et al. 2001, section 3.1, figure 3. φ is 0 at X = 0 and tends to 1:
-μ is the coefficient that is left after a long way. Three forms,
+μ is the coefficient that is left after a long displacement. Three forms,
 
 loose   φ = 1 − e^(−X/K)                                    Janosi and Hanamoto 1961
 dense   φ = 1 + (β − 1) E − β E²,  E = e^(−X/L)             with a peak P > 1 at X_p

@@ -8,7 +8,7 @@ adds up their forces and derivatives (`law`) for each body:
 
 L (3 × 7) takes V to the velocity of an element. After the step `commit_elements` works out what has
 really acted on each element, f − D L (V⁺ − V), and brings displacement and slip up to date with the
-way the element has really gone. Evaluating changes no state: a step can be tried again.
+distance the element has really travelled. Evaluating changes no state: a step can be tried again.
 
 Which elements touch, and how deep, says `finding`.
 """
@@ -53,7 +53,7 @@ class CompliantArrays(NamedTuple):
     wheel: I1  # int64[b], number of the wheel, or −1
     balls: I2  # int64[b, 2], first ball and the one after the last
     belt: I2  # int64[b, 2]: first row of `outline` and the one after the last; or −1
-    belt_size: F2  # float64[b, 2], belt's way per angle [m], length of the outline [m]
+    belt_size: F2  # float64[b, 2], belt's displacement per angle [m], length of the outline [m]
     outline: F2  # float64[p, 4]
     along: F1  # float64[n], place on the outline at angle 0 [m]
     ball: F2  # float64[c, 4], centre in the body's frame, radius
@@ -162,7 +162,7 @@ def push(A, C, b, e, row, o, R, mean, part, mu, h, theta):
     nx, ny, nz, area = n[0], n[1], n[2], C.size[e, 0]
     k, c = C.numbers[STIFFNESS], C.numbers[DAMPING]
     rx, ry, rz = q[0] - o[0], q[1] - o[1], q[2] - o[2]
-    # way of a belt's surface per its speed: against the outline's direction, (−n_z, n_x)
+    # displacement of a belt's surface per its speed: against the outline's direction, (−n_z, n_x)
     bx = by = bz = 0.0
     if C.belt[b, 0] >= 0:
         x, z = C.normal[e, 2], -C.normal[e, 0]
@@ -338,7 +338,7 @@ def act(A, C, i, h, theta):
     F[3] += row[M_X] - change * row[S_X]
     F[4] += row[M_Y] - change * row[S_Y]
     F[5] += row[M_Z] - change * row[S_Z]
-    # the way of the step
+    # the displacement of the step
     mx = theta * vx + (1.0 - theta) * row[V_X]
     my = theta * vy + (1.0 - theta) * row[V_Y]
     mz = theta * vz + (1.0 - theta) * row[V_Z]

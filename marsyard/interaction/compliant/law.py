@@ -36,7 +36,7 @@ angle. (Flat elements make a polygon of the wheel, which rolls into its hollows.
 looked at in two rows, at ± w/√12 of its width w (Gauss).
 
 Friction. F_t = −μ F_n κ e. e [m] is the elastic part of the element's displacement X along the
-ground since it touched, s [m] the way it has slipped, X = e + s, and for a displacement dX
+ground since it touched, s [m] the distance it has slipped, X = e + s, and for a displacement dX
 
     X* = |e + dX| + s,    s ← max(s, X* − φ(X*)/κ),    |e| ← X* − s
 

@@ -823,7 +823,7 @@ def account(pairs, p, h, theta):
         at_x += load * rx
         at_y += load * ry
         at_z += load * rz
-        # the way of the step, along the surface
+        # the displacement of the step, along the surface
         mx = theta * vx + (1.0 - theta) * t[V_X]
         my = theta * vy + (1.0 - theta) * t[V_Y]
         mz = theta * vz + (1.0 - theta) * t[V_Z]

@@ -13,7 +13,8 @@ from marsyard.interaction.soil_contact.arrays import Bodies, Patch
 from marsyard.interaction.soil_kernels import FLOWING, SINCE, TRAVELLED, move_clock
 from marsyard.jit import F1, by_reference, law_callback
 
-#: places of FlowArrays.numbers: 1 if soil flows, m of eq. (10), way of the fastest body between two
+#: places of FlowArrays.numbers: 1 if soil flows, m of eq. (10), distance of the fastest body
+# between two
 #: flows [m]; longest time between two while soil flows, and longest step of one [s]; gravity
 #: [m/s²], ν [1/s], 1 if planar
 FLOWS, DEPOSIT, AFTER, PERIOD, CHUNK, GRAVITY, VISCOSITY, PLANAR = range(8)

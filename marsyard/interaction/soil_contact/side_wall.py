@@ -26,7 +26,7 @@ from marsyard.jit import inlined, kernel
 _STRIPS = 12
 #: a wheel whose axle is steeper than this lies on its side
 _UPRIGHT = 0.5
-#: shortest way over which slip builds up, in radii
+#: shortest distance over which slip builds up, in radii
 _SHORTEST = 0.05
 
 

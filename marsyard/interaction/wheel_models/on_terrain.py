@@ -107,7 +107,7 @@ DAMPING_RATIO, GRAVITY, RUT, BERMS = range(4)
 OPTION_COLUMNS = 4
 #: room for a model's coefficients
 OWN_COLUMNS = 32
-#: shortest way over which slip builds up, in radii
+#: shortest distance over which slip builds up, in radii
 _SHORTEST = 0.05
 #: step of κ and λ for the slopes of models that do not give them
 _STEP = 1e-3
@@ -128,7 +128,8 @@ class WheelArrays(NamedTuple):
     reach: F1  # float64[b], radius of a ball about the centre that holds the wheel [m]
     bounds: F1  # float64[4], of the map: xmin, xmax, ymin, ymax [m]
     flow: F1  # float64[FLOW_NUMBERS], the ground's
-    # slips, direction, way L, depth of the rut, z_s [m]: at the start of a step, and at its end
+    # slips, direction, distance L, depth of the rut, z_s [m]: at the start of a step, and at its
+    # end
     state: F2  # float64[b, STATE_COLUMNS]
     next: F2  # float64[b, STATE_COLUMNS + 1]
     total: F2  # float64[b, TOTAL_COLUMNS]

@@ -90,7 +90,7 @@ class Desk:
         self._stick, self._stick_time = (0.0, 0.0), 0.0
         self._aim = _Aim()
         self._judged: tuple[str, Judged] | None = None
-        self._job: threading.Event | None = None  # of the validation under way; set to end it
+        self._job: threading.Event | None = None  # of the running validation; set to end it
         self._previewing = False
         self._slow = ThreadPoolExecutor(2, thread_name_prefix="desk slow")
         self._stopped = threading.Event()
@@ -144,7 +144,7 @@ class Desk:
 
     @property
     def has_session(self) -> bool:
-        """Whether a session is under way."""
+        """Whether a session is running."""
         return self._session is not None
 
     @property
@@ -176,7 +176,7 @@ class Desk:
 
     @property
     def validating(self) -> bool:
-        """Whether a validation is under way."""
+        """Whether a validation is running."""
         return self._job is not None
 
     def _show_environment(self) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from marsyard.scenario.schema import Scenario
 
 STANDS = 0.005  # speed below which a rover stands [m/s]
-AHEAD = 0.02  # way that it is still predicted to go [m]
+AHEAD = 0.02  # distance that it is still predicted to travel [m]
 #: orders that nothing comes of any more once the rover has acknowledged them
 _AT_ONCE = ("flush", "resume", "emergency stop")
 _LOG = logging.getLogger("marsyard.desk")
@@ -45,7 +45,7 @@ class Worlds(Protocol):
         """What is believed, to be edited."""
 
     def build(self, environment: Environment) -> Session:
-        """A session on an environment, under way; InputError if there can be none."""
+        """A session running on an environment; InputError if there can be none."""
 
 
 class Editing:
@@ -179,7 +179,7 @@ class Editing:
         thread.start()
 
     def finish(self) -> None:
-        """Wait for what is under way, and take the editor away."""
+        """Wait for what is active, and take the editor away."""
         for thread in self._threads:
             thread.join()
         self._unmount()

@@ -74,7 +74,7 @@ class Resume(_Said, frozen=True):
 
 
 class Flush(_Said, frozen=True):
-    """Discard pending commands; `current`: also the one under way."""
+    """Discard pending commands; `current`: also the active one."""
 
     current: bool = False
 
@@ -123,7 +123,7 @@ class Validate(_Said, frozen=True):
 
 
 class Cancel(_Said, frozen=True):
-    """End the validation under way."""
+    """End the running validation."""
 
 
 class Send(_Said, frozen=True):

@@ -4,7 +4,7 @@
     translucent blue       where it will be when a command given now arrives
     blue ellipses          hold that place with 95 %; one on the ground, one above the rover, where
                            it does not hide it
-    blue line              way from the one to the other, as predicted
+    blue line              path from the one to the other, as predicted
     white line             places that telemetry told; blue dots: what had been predicted for them
     green                  a preview of a sequence, with its end
     orange                 goals and points set by clicks

@@ -1,4 +1,4 @@
-"""A virtual planetary environment: ground, soils, rover and start, made and edited by hand.
+"""The editor of virtual environments: ground, soils, rover and start.
 
     environment   a scenario under edit, with undo, saved as a scenario file
     kinds         what can be made: generated ground, softer soils, fields taken apart

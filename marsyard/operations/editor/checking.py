@@ -1,4 +1,4 @@
-"""Whether a scenario under edit can run: what the engine refuses, and a start or goal in rocks.
+"""Checks of an edited scenario: errors of the engine, and a start or goal inside rocks.
 
 The rover is stood on the undisturbed ground with its joints as the model has them: lowest point of
 each wheel, or of the whole robot where it has none, and the ground below it touch at the least

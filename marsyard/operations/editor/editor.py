@@ -40,7 +40,7 @@ Point = tuple[float, float]
 
 
 class Editor:
-    """An environment on a page; `start` shows it, `stop` takes it away and leaves the server.
+    """An environment on a page; `start` shows it, `stop` removes it and leaves the server.
 
     on_done: called with the environment when the button Done is pressed; there is no such button
     without it. file: where Save writes to at first. Nothing is written outside of the working
@@ -81,7 +81,7 @@ class Editor:
             self.server.scene.on_click()(self._clicked)
 
     def stop(self) -> None:
-        """Take scene and panel away."""
+        """Remove scene and panel."""
         with self._lock:
             if self.panel is None or self.scene is None:
                 return
@@ -118,14 +118,14 @@ class Editor:
         self.show_ring()
 
     def undo(self) -> None:
-        """Take the last edit back."""
+        """Undo the last edit."""
         with self._lock:
             if self.panel is not None:
                 what = self.environment.undo()
                 self._shown(f"Undid: {what}." if what else "There is nothing to undo.")
 
     def redo(self) -> None:
-        """Do an edit again."""
+        """Redo an edit."""
         with self._lock:
             if self.panel is not None:
                 what = self.environment.redo()
@@ -170,14 +170,14 @@ class Editor:
         return [] if made is None else [made]
 
     def delete(self) -> None:
-        """Delete the chosen item."""
+        """Delete the selected item."""
         with self._doing() as panel:
             item = self._chosen(panel)
             self.environment.remove(item.key)
             self._shown(f"Deleted: {item}.")
 
     def split(self) -> None:
-        """Take the chosen field apart."""
+        """Split the selected field."""
         with self._doing() as panel:
             item = self._chosen(panel)
             count = self.environment.split(item.key)
@@ -253,7 +253,7 @@ class Editor:
             panel.say(f"Saved: {shown}. Run it: marsyard run {shown}")
 
     def load(self) -> None:
-        """Go on with another scenario."""
+        """Load another scenario."""
         with self._doing() as panel:
             name = panel.other.value.strip()
             if not name:
@@ -267,7 +267,7 @@ class Editor:
             self._place_camera()
 
     def check(self) -> None:
-        """Say whether the scenario can run."""
+        """Show whether the scenario can run."""
         with self._doing() as panel:
             panel.say("Checking …")
             found = check(self.environment)
@@ -282,14 +282,14 @@ class Editor:
         return self.environment.items[int(number) - 1]
 
     def show_item(self) -> None:
-        """Put the ring around the chosen item."""
+        """Put the ring around the selected item."""
         with self._doing() as panel:
             item = self._chosen(panel)
             if self.scene is not None and item.place is not None:
                 self.scene.ring(self.environment.relief, item.place, item.radius or 0.3)
 
     def show_ring(self) -> None:
-        """Show the size of the tool where it was last used."""
+        """Show the size of the tool at its last position."""
         with self._lock:
             if self.scene is not None and self.panel is not None:
                 self.scene.ring(self.environment.relief, self._at, self.panel.radius)

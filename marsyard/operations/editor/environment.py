@@ -1,4 +1,4 @@
-"""A scenario under edit: ground, soils, rover and start, with undo; saved as a scenario file.
+"""An edited scenario: ground, soils, rover and start, with undo; saved as a scenario file.
 
     place = Environment.new()                 # or Environment.open("control/goal")
     place.generate("rough", roughness=0.03, seed=4)
@@ -101,7 +101,7 @@ class Environment:
 
     @property
     def items(self) -> list[Item]:
-        """All that lies on the ground."""
+        """All items on the ground."""
         return items_of(self._scenario)
 
     @property
@@ -365,12 +365,12 @@ class Environment:
     # --- items
 
     def remove(self, key: str) -> None:
-        """Take an item away."""
+        """Remove an item."""
         item = find(self.items, key)
         self._edit(f"remove {item.kind}", lambda data: _remove(data, item))
 
     def move(self, key: str, x: float, y: float) -> None:
-        """Put an item that has a place elsewhere [m]."""
+        """Move an item that has a position [m]."""
         item = find(self.items, key)
         self._within(item.kind, x, y)
 
@@ -406,21 +406,21 @@ class Environment:
     # --- undo
 
     def undo(self) -> str | None:
-        """Take the last edit back; what it was, None where there is none."""
+        """Undo the last edit; returns its description, None if there is none."""
         return self._step(self._past, self._future)
 
     def redo(self) -> str | None:
-        """Do the last edit that was taken back again."""
+        """Redo the last undone edit."""
         return self._step(self._future, self._past)
 
     @property
     def can_undo(self) -> str | None:
-        """What undo would take back."""
+        """Description of the edit that undo would revert."""
         return self._past[-1][0] if self._past else None
 
     @property
     def can_redo(self) -> str | None:
-        """What redo would do again."""
+        """Description of the edit that redo would repeat."""
         return self._future[-1][0] if self._future else None
 
     def _step(self, source: list[tuple[str, Data]], target: list[tuple[str, Data]]) -> str | None:
@@ -440,7 +440,7 @@ class Environment:
         return text_of(self._data, folder or Path.cwd())
 
     def save(self, path: str | Path, overwrite: bool = False) -> Path:
-        """Write the scenario file, whole or not at all. A file that is there already is replaced if
+        """Write the scenario file, atomically. A file that is there already is replaced if
         it is the one that was opened or saved before, or with `overwrite`."""
         target = Path(path)
         known = self.saved_as is not None and target.absolute() == self.saved_as.absolute()
@@ -455,7 +455,7 @@ class Environment:
         return target
 
     def load(self, name: str | Path) -> None:
-        """Go on with another scenario; can be undone."""
+        """Load another scenario; can be undone."""
         data = scenario_data(name)
         validate(data, str(name))
         _in_place(data)

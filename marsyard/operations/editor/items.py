@@ -1,4 +1,4 @@
-"""What lies on the ground of a scenario, as a list: rocks, craters, patches, layers, obstacles.
+"""List of the items of a scenario's ground: rocks, craters, patches, layers, obstacles.
 
 The key of an item is its dotted path in the scenario, as `--set` takes it: ground.1.rocks.3 or
 ground.0.terrain.layers.2.

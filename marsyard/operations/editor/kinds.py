@@ -1,4 +1,5 @@
-"""What the editor can make: a new scenario, generated ground, softer soils, fields taken apart.
+"""What the editor can create: a new scenario, generated ground, softer soils, single items of
+fields.
 
 Sizes of rocks follow Golombek and Rapp 1997 (`ground.terrain.rocks`), those of craters a power law
 (`ground.terrain.craters`), roughness is that of a fractional Brownian surface

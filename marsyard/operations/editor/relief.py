@@ -1,4 +1,4 @@
-"""The ground under edit as heights and soils on a grid, and where a ray meets it.
+"""The edited ground as heights and soils on a grid, and its intersection with rays.
 
 Heights of layers are added in the order of the scenario, as the terrain itself adds them, so that
 both agree to the last bit. Layers that were made once are kept, and so are the last few sums: after

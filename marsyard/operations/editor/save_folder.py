@@ -1,4 +1,4 @@
-"""Where a page of the editor may write: one folder, and in it only files of its own.
+"""Write access of the editor's page: one folder, and only files written by the session.
 
 A page names a file relative to the folder of its session. Absolute paths, "..", and links are
 refused, so that nothing is written elsewhere; a file that is there already is replaced only if it

@@ -1,4 +1,4 @@
-"""A scenario's data as YAML that people read and change: one line for each rock, crater and patch.
+"""Writing a scenario as readable YAML, with one line for each rock, crater and patch.
 
 Numbers that the editor writes are texts with a unit ("0.35 m"), rounded to what is seen: lengths to
 a millimetre, angles to a hundredth of a degree. A list of mappings (layers, rocks, places,

@@ -1,4 +1,4 @@
-"""A run that can be watched and steered while it goes: `marsyard run SCENARIO --live`.
+"""The live view of a running simulation: `marsyard run SCENARIO --live`.
 
     physics   runs the simulation in short pieces, at a chosen speed
     mailbox   orders to it: pause, go on, single step, speed

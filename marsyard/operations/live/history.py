@@ -1,4 +1,4 @@
-"""The past of quantities and tracks in bounded memory.
+"""History of quantities and tracks in bounded memory.
 
 Both keep all of the run, not the last part of it: when room runs out every second entry is dropped,
 and from then on entries are taken half as densely.

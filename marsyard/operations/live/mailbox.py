@@ -1,4 +1,4 @@
-"""Orders from viewers to the physics, kept until the physics asks for them.
+"""Commands from viewers to the physics, stored until the physics fetches them.
 
 Not a queue: of each kind only the newest counts, single steps add up to a limit. However many
 orders come, nothing grows.
@@ -17,7 +17,7 @@ MOST_STEPS = 1000  # single steps that wait at once
 
 
 class Orders(NamedTuple):
-    """What the physics is to do now.
+    """Commands for the physics.
 
     speed: simulated time by wall time, inf for as fast as it goes; steps: control periods to
     advance while paused; stop: end the run.
@@ -30,7 +30,7 @@ class Orders(NamedTuple):
 
 
 class Mailbox:
-    """Orders, safe to set and take from any thread."""
+    """Commands that can be set and fetched from any thread."""
 
     def __init__(self, speed: float = math.inf, paused: bool = False) -> None:
         self._lock = threading.Lock()
@@ -38,13 +38,13 @@ class Mailbox:
         self._paused, self._steps, self._stop = paused, 0, False
 
     def set_speed(self, speed: float) -> None:
-        """Run at `speed` times real time from now on; inf is as fast as it goes."""
+        """Run at `speed` times real time; inf: as fast as possible."""
         speed = checked_speed(speed)
         with self._lock:
             self._speed = speed
 
     def pause(self) -> None:
-        """Stand still until told to go on."""
+        """Pause until `go_on`."""
         with self._lock:
             self._paused = True
 
@@ -65,12 +65,12 @@ class Mailbox:
             self._stop = True
 
     def peek(self) -> Orders:
-        """The orders as they are."""
+        """The present commands."""
         with self._lock:
             return Orders(self._speed, self._paused, self._steps, self._stop)
 
     def take(self) -> Orders:
-        """The orders; single steps are handed out once."""
+        """The commands; single steps are returned once."""
         with self._lock:
             orders = Orders(self._speed, self._paused, self._steps, self._stop)
             self._steps = 0

@@ -1,4 +1,4 @@
-"""Quantities of a run under way, by the names of its data set.
+"""Quantities of a running simulation, by the names of its data set.
 
 The records since the last look are made into fewer, longer ones: impulses, sums and works are added
 up over the records that are put together, everything else is that of the last. The columns of

@@ -1,4 +1,4 @@
-"""What each viewer chooses for himself: camera, a wheel and its numbers, two plots.
+"""Settings of each viewer: camera, a wheel and its numbers, two plots.
 
 Choices come in threads of viser's; they only note what is to be shown, and the one thread that
 draws shows it.

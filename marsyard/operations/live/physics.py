@@ -77,7 +77,7 @@ class Pacer:
 
 
 class Physics:
-    """Runs a simulation to its end as a mailbox orders; `latest` is the newest snapshot."""
+    """Runs a simulation controlled by a mailbox; `latest` is the newest snapshot."""
 
     def __init__(self, simulation: Simulation, mailbox: Mailbox) -> None:
         self.simulation, self.mailbox = simulation, mailbox

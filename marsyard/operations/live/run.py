@@ -64,7 +64,7 @@ class LiveRun:
         name: str = "",
         say: Callable[[str], Any] = lambda text: None,
     ) -> str | None:
-        """Run a simulation as viewers order it; why it ended before its time, if it did by hand."""
+        """Run a simulation controlled by viewers; returns the reason if it was stopped early."""
         # from here on, while the scene is built too
         with _ends_by_ctrl_c(self.mailbox), _shared_lock():
             from marsyard.operations.live.physics import Physics
@@ -88,7 +88,7 @@ class LiveRun:
             self.mailbox.go_on()
 
     def show(self, scene: Scene) -> None:
-        """Show the finished run in place of the one under way."""
+        """Show the finished run in place of the running one."""
         from marsyard.results.replay import Replay
 
         if self.view is not None:

@@ -70,7 +70,7 @@ class Rate:
 
 
 class LiveView:
-    """A running view of a simulation that runs elsewhere; `stop` ends it, not the server."""
+    """A view of a simulation that runs elsewhere; `stop` ends it, not the server."""
 
     def __init__(
         self, physics: Physics, server: viser.ViserServer, title: str = "", name: str = ""
@@ -117,11 +117,11 @@ class LiveView:
 
     @property
     def base(self) -> np.ndarray:
-        """Place of the robot's base as it was last drawn [m]."""
+        """Last drawn position of the robot's base [m]."""
         return self._data.xpos[self._base_body].copy()
 
     def wheel_centre(self, wheel: str) -> np.ndarray:
-        """Place of a wheel as it was last drawn [m]."""
+        """Last drawn position of a wheel [m]."""
         body = self.simulation.model.body(self.simulation.world.robot.wheels[wheel].body).id
         return self._data.xpos[body].copy()
 
@@ -131,7 +131,7 @@ class LiveView:
 
     @property
     def viewers(self) -> int:
-        """How many are watching."""
+        """Number of viewers."""
         return len(self._panels)
 
     # --- setting up

@@ -74,7 +74,8 @@ class Trust:
     def variance(
         self, driven: float, torque: float, sinkage: float, place: float, heading: float
     ) -> np.ndarray:
-        """Variances of way forwards and sideways, turn, torque and sinkage; `place` [m] and
+        """Variances of displacement forwards and sideways, turn, torque and sinkage; `place` [m]
+        and
         `heading` [rad] are the deviations of the told pose."""
         way = _sum(self.way, driven) ** 2 + 2 * place**2
         turn = _sum(self.turn, driven) ** 2 + 2 * heading**2

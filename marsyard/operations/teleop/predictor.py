@@ -8,8 +8,8 @@ time t_a of the newest telemetry. When telemetry for t₂ comes, it
    at the times the rover reported, or at those expected where it has not;
 2. compares the told pose with its own: the innovation; nudges the soil by it (`adaptation`);
 3. corrects its pose by a Kalman filter, which with telemetry free of noise means to what was told,
-   takes over mode and orders under way as told, and makes this the new anchor;
-4. drives on with what is under way or still to arrive until the time at which a command given now
+   takes over mode and active orders as told, and makes this the new anchor;
+4. drives on with what is active or still to arrive until the time at which a command given now
    arrives. Between telemetry it only goes on.
 
 Height, tilt and joints stay those of the own model: the ground under the rover is known only as far
@@ -21,9 +21,9 @@ Jacobian of the pose at the end by that at the anchor, and B the rotation of the
 
     Σ = F P F ᵀ + B (diag(a²) (d² + d₀²) + J P_θ Jᵀ) Bᵀ,
 
-P that of the anchor's pose, J the sensitivities of the latest window scaled with the way, P_θ of
-the soil's factors. a, the errors forwards, sideways and of heading per metre, begins as `PER_METRE`
-and follows the squares of what past predictions missed by,
+P that of the anchor's pose, J the sensitivities of the latest window scaled with the distance, P_θ
+of the soil's factors. a, the errors forwards, sideways and of heading per metre, begins as
+`PER_METRE` and follows the squares of what past predictions missed by,
 
     a² ← a² + g ((e² − σ²)/(d² + d₀²) − a²),   g = max(1/(n + `PRIOR_WEIGHT`), 1/`MEMORY`),
 
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
     from marsyard.operations.protocol import ProtocolSettings
     from marsyard.scenario.schema import Scenario
 
-#: a turn counts as this way per radian [m]
+#: a turn counts as this distance per radian [m]
 LEVER = 0.5
 #: errors forwards, sideways [m] and of heading [rad] per metre, before anything is learned
 PER_METRE = (0.2, 0.1, 0.15)
-#: way that an error of standing has [m]
+#: distance assigned to an error at rest [m]
 LEAST_WAY = 0.02
 #: the least error per metre that is believed
 LEAST_ERROR = 0.005
@@ -65,9 +65,9 @@ LEAST_ERROR = 0.005
 MEMORY = 12
 #: the prior counts as this many predictions
 PRIOR_WEIGHT = 5
-#: a window of adaptation: at least this way [m] and time [s], and at most this time [s]
+#: a window of adaptation: at least this distance [m] and time [s], and at most this time [s]
 WINDOW_WAY, WINDOW_TIME, WINDOW_LONGEST = 0.05, 0.9, 6.0
-#: way below which an error says nothing about errors per metre [m]
+#: distance below which an error says nothing about errors per metre [m]
 WAY_TO_LEARN = 0.1
 #: square of the reach of an ellipse that holds 95 %, in deviations
 REACH_95 = (2 * MEMORY - 1) * (0.05 ** (-2 / (2 * MEMORY - 1)) - 1)
@@ -84,7 +84,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Told:
-    """What telemetry tells: time [s], pose x, y, heading, order under way, mode and hold, orders
+    """What telemetry tells: time [s], pose x, y, heading, active order, mode and hold, orders
     known to have ended, mean torque [N·m] and sinkage [m] (NaN where not told)."""
 
     time: float
@@ -174,11 +174,11 @@ class ErrorPerWay:
         return np.sqrt(np.maximum(self._square, LEAST_ERROR**2))
 
     def variance(self, way: float) -> np.ndarray:
-        """Of the three after a way [m]."""
+        """Of the three after a distance [m]."""
         return self.per_metre**2 * (way**2 + LEAST_WAY**2)
 
     def learn(self, error: np.ndarray, way: float, other: np.ndarray) -> None:
-        """From an error after a way, of which `other` variances explain a part."""
+        """From an error after a distance, of which `other` variances explain a part."""
         if way < WAY_TO_LEARN:
             return
         self._count += 1
@@ -339,7 +339,8 @@ class Predictor:
         self.vehicle.move_to(*map(float, new))
 
     def _spread(self, pose: np.ndarray, way: float) -> tuple[np.ndarray, np.ndarray]:
-        """Covariance of the pose after a way from the anchor, and the part of it in the rover's
+        """Covariance of the pose after a distance from the anchor, and the part of it in the
+        rover's
         frame that is not learned from errors."""
         x0, y0, _, _ = self._path[0]
         F = np.eye(3)
@@ -388,7 +389,9 @@ class Predictor:
                 adaptation.apply()
 
     def _over(self, window: _Window, time: float) -> np.ndarray:
-        """What the model does over a window: way forwards and sideways, turn, torque, sinkage."""
+        """What the model does over a window: displacement forwards and sideways, turn, torque,
+        sinkage.
+        """
         self._go_back(window.moment, window.arrivals)
         self.drive_to(time)
         pose = self._own_pose()

@@ -28,7 +28,7 @@ PAUSE = 0.15
 def preview(
     predictor: Predictor, actions: list[Command], arrivals: list[Arrival], offset: float = 0.0
 ) -> Preview:
-    """Carry out commands after what is under way, from where the rover will be; then go back."""
+    """Carry out commands after what is active, from where the rover will be; then go back."""
     world, vehicle = predictor.world, predictor.vehicle
     before = world.moment()
     mark = predictor.mark()

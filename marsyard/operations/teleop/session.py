@@ -116,7 +116,7 @@ class Preview:
 
 
 class Session(Protocol):
-    """A teleoperation under way."""
+    """A running teleoperation."""
 
     #: what the operator believes the world to be, and its model for `Shown.delayed`, `predicted`
     scenario: Scenario
@@ -146,7 +146,7 @@ class Session(Protocol):
         """Accept commands again after a stop or a hold."""
 
     def flush(self, current: bool = False) -> int:
-        """Discard pending commands; `current`: also the one under way."""
+        """Discard pending commands; `current`: also the active one."""
 
     def recorded(self) -> Sequence:
         """What was ordered so far, as a sequence that can be edited, validated and sent again."""

@@ -50,7 +50,7 @@ PACE = 0.2
 LOST, LONGEST = 1.5, 900.0
 #: pure pursuit looks so far ahead [m]
 LOOK_AHEAD = 0.6
-#: way over which drift is seen [m]
+#: distance over which drift is observed [m]
 BASE = 0.25
 #: share of a new sight of it, and most that is believed [rad]
 DRIFT_SHARE, DRIFT_MOST = 0.4, 0.3

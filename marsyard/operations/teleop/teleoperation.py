@@ -24,7 +24,7 @@ until it is sent again.
 **Stick.** Speed and turn are ordered for `HOLD` seconds, in place of the order before, when the
 stick moved, at most every `QUICK`, or `RENEW` has passed. So one lost order leaves no gap, and a
 rover that hears no more stands after `HOLD`. A stick let go, or silent for `SILENT`, flushes what
-is under way. Orders of the stick that come much later than expected have expired.
+is active. Orders of the stick that come much later than expected have expired.
 
 **By the wall clock** a prediction is made anew from the newest telemetry as often as the machine
 can afford: replays take at most half of its time, in between the model only drives on. With a delay
@@ -188,7 +188,7 @@ class Teleoperation:
         self._replay = (
             0.0,
             0.0,
-        )  # the one under way: when it began by the wall clock, and how long
+        )  # the active one: when it began by the wall clock, and how long
         self._live: dict[int, Entry] = {}  # orders that may still matter
         self._taken = 0  # the last id among them
         self._trouble = {"tick": "", "think": ""}

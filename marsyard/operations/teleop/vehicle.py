@@ -106,7 +106,7 @@ class Vehicle:
         say: hears when kernels must be compiled.
 
     Attributes:
-        simulation: the world. order: id of the order under way, 0 for none.
+        simulation: the world. order: id of the active order, 0 for none.
     """
 
     def __init__(self, scenario: Scenario, say: Callable[[str], Any] | None = None) -> None:
@@ -165,12 +165,12 @@ class Vehicle:
         return spec.model_copy(update={"abort_if": " or ".join(limits) or None})
 
     def stand(self) -> None:
-        """Leave off what is under way, brake and stand."""
+        """Leave off what is active, brake and stand."""
         self.drive.stand()
         self.order = 0
 
     def ended(self) -> Ending | None:
-        """How the order under way ended; none while it goes on."""
+        """How the active order ended; none while it goes on."""
         if not self.order:
             return None
         how = self.drive.timeline.outcome(self._number)

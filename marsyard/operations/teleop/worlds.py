@@ -88,7 +88,7 @@ class Worlds:
         )  # fmt: skip
 
     def build(self, environment: Environment) -> Teleoperation:
-        """A session on an environment, under way; InputError if there can be none."""
+        """A session running on an environment; InputError if there can be none."""
         data, folder = environment.data, self.next_folder()
         believed = environment.scenario
         seed = self.seed if self._truth is None else None

@@ -1,4 +1,4 @@
-"""Validation of a command sequence before it is sent, over what is uncertain.
+"""Validation of a command sequence under uncertainty, before it is sent.
 
 base         a rover on a ground as a scenario to validate on
 uncertainty  what is not known, and the scenarios that follow from it

@@ -1,4 +1,4 @@
-"""A scenario to validate on: a rover of the library on a ground, with what is usual.
+"""The base scenario of a validation: a rover of the library on a ground, with defaults.
 
 | `--ground` | is |
 | --- | --- |

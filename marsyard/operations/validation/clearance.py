@@ -1,4 +1,4 @@
-"""Clearance under the belly: how far the underside of a rover's base is above the ground.
+"""Belly clearance: height of the underside of a rover's base above the ground.
 
 The underside is that of the base and what is fixed to it, seen straight from below in the base's
 own frame: a grid of points, `SPACING` apart and with the edges of every shape on it, each at the

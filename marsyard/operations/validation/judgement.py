@@ -1,4 +1,4 @@
-"""What the runs of a validation say: verdicts by limit, by command and over all.
+"""Evaluation of the runs of a validation: verdicts by limit, by command and overall.
 
 Of a limit and a command the runs count that began the command; k of them broke the limit
 (`operations.verdict` has probability, interval and verdict). A command's verdict is the worst of

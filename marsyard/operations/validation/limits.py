@@ -1,4 +1,4 @@
-"""What a sequence must keep to: limits of a file, their defaults, and those that can be judged.
+"""Limits of a validation: from a file, their defaults, and those that can be evaluated.
 
     limits:
       tilt: 25 deg          # of the base against the vertical
@@ -195,7 +195,7 @@ _SHOWN = {
 
 
 def read_limits(path: str | Path) -> Limits:
-    """What a file says about limits."""
+    """Read a file of limits."""
     file = Path(path)
     if not file.is_file():
         raise InputError(f"{file}: no such file")

@@ -1,4 +1,4 @@
-"""One run of a validation, reduced where it runs to what the judgement needs.
+"""One run of a validation, reduced in its process to the data of the evaluation.
 
 Kept of a run: how each command went; of every limit and command the value with the smallest margin,
 with its time and place; of every limit the thinnest value, and the place of the rover, in each of

@@ -1,4 +1,4 @@
-"""What limits are held against, over the records of a run.
+"""Quantities compared with limits, over the records of a run.
 
 | limit | value at a record |
 | --- | --- |

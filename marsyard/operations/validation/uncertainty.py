@@ -1,4 +1,4 @@
-"""What is not known when a sequence is validated, and the scenarios that follow from it.
+"""Uncertain values of a validation, and the scenarios of its samples.
 
 Without a file of one's own (`operations.uncertain`) this is taken as uncertain:
 

@@ -1,4 +1,4 @@
-"""Validate a sequence: run it many times over what is uncertain, and judge.
+"""Validate a sequence: run it many times with uncertain values, and evaluate.
 
     nominal run → limits, paths → n runs on all cores → data set → judgement → folder
 
@@ -128,7 +128,7 @@ def validate(
     stop: Callable[[], bool] | None = None,
     workers: int | None = None,
 ) -> Validation:
-    """Run a sequence `n` times over what is uncertain, and judge it.
+    """Run a sequence `n` times with uncertain values, and evaluate it.
 
     Args:
         sequence: the commands, or their file.
@@ -269,7 +269,7 @@ class _Job:
             past[0] += outcome.simulated
 
         def tell(simulated: float) -> None:
-            # runs under way count by the time of the nominal one
+            # active runs count by the time of the nominal one
             under_way = max(simulated - past[0], 0.0) / max(nominal_time, 1e-9)
             most = min(float(self.workers), float(self.n - len(done)))
             self.progress(len(done) + 0.99 * min(under_way, most), self.n, "runs")

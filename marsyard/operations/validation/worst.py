@@ -1,4 +1,4 @@
-"""The worst run once more, for its records: a run folder that `marsyard view` shows.
+"""The worst run, repeated for its records in a run folder for `marsyard view`.
 
     results.nc, scenario.yaml, model.mjb, ground.nc (on soil)
 

@@ -1,4 +1,4 @@
-"""Keep-out zones on the map, and how far a rover stays from them.
+"""Keep-out zones on the map, and a rover's distance from them.
 
 A zone is a circle or a polygon in x and y. The rover's footprint at a time is the outline of its
 base's origin and its wheels' centres, widened all around by ρ = √((r + h)² + (w/2)²), r, h, w the

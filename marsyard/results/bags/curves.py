@@ -1,4 +1,4 @@
-"""Curves over time: values at other times, attitudes that do not jump."""
+"""Curves over time: interpolation, and attitudes without jumps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recordings of ROS 2 in MCAP: what is in them, and one sentence about those that are broken.
+"""Recordings of ROS 2 in MCAP: their content, and error messages for broken ones.
 
 A recording is a file, or a folder as `ros2 bag record` leaves it, with one file or several. Only
 the topics asked for are decoded, so that it may hold cameras and whatever else a rover sends.

@@ -51,7 +51,7 @@ _SINGLE = (int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE))
 def read_bag(
     path: str | Path, robot: str | Robot | None = None, topics: Topics | None = None
 ) -> xr.Dataset:
-    """A recording as a data set like that of a run; see the module's head.
+    """A recording as a data set like that of a run; see the module docstring.
 
     `robot` is one of the library, or a file; files that marsyard exported know theirs.
     """
@@ -59,7 +59,7 @@ def read_bag(
 
 
 class Recording:
-    """A recording with the robot it is of."""
+    """A recording with its robot."""
 
     def __init__(
         self, path: str | Path, robot: str | Robot | None = None, topics: Topics | None = None
@@ -101,7 +101,7 @@ class Recording:
     # --- motion
 
     def dataset(self) -> xr.Dataset:
-        """All that the recording says."""
+        """The whole recording as a data set."""
         joints = self._joints()
         poses = self._base_poses()
         known = [t for t, _, _, _ in joints.values()] or [poses[0]]

@@ -1,4 +1,4 @@
-"""A recording to look at: the robot as it was, on the ground that was recorded with it."""
+"""3D scene of a recording: the robot on the recorded ground."""
 
 from __future__ import annotations
 

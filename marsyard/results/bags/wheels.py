@@ -1,4 +1,4 @@
-"""How the wheels of a recorded robot moved: centres, axles and velocities, and what follows.
+"""Wheel kinematics of a recorded robot: centres, axles, velocities, and derived quantities.
 
     s = (r ω − v)/max(|r ω|, |v|)        β = atan2(v_left, |v|)
 

@@ -1,4 +1,4 @@
-"""`export`: a run in the formats asked for, each into one folder."""
+"""`export`: a run in the requested formats, in one folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an inertial measurement unit at the base would read.
+"""Readings of an inertial measurement unit at the base.
 
 An accelerometer feels all forces but gravity: the specific force, in its own frame,
 

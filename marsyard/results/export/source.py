@@ -1,4 +1,4 @@
-"""What an export is made from: a run's folder, each file read when it is first needed, and once."""
+"""Source of an export: a run's folder, with files read once on first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Units as other tools spell them: UDUNITS' way, in ASCII."""
+"""Spelling of units for other tools: UDUNITS in ASCII."""
 
 from __future__ import annotations
 

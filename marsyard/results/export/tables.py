@@ -73,7 +73,7 @@ def curves(ds: xr.Dataset) -> Iterator[tuple[str, np.ndarray, dict[str, str]]]:
 
 
 def constants(ds: xr.Dataset) -> Iterator[tuple[str, str, Any, str, str]]:
-    """Rows of the table of constants, see the module's head."""
+    """Rows of the table of constants, see the module docstring."""
     beside = [n for n in ds.coords if n not in ds.dims and "time" not in ds[n].dims]
     for variable in [*ds.data_vars, *beside]:
         array = ds[variable]

@@ -1,4 +1,4 @@
-"""Movies and still pictures of a run, drawn without a screen.
+"""Movies and still images of a run, rendered without a display.
 
 `marsyard.results` has `write_movie` and `write_still`, the command line `marsyard movie`. `take` is
 the run at any time, `camera` where the camera stands, `stage` what is drawn, `graphics` with which

@@ -1,4 +1,4 @@
-"""Where the camera stands: presets, as pure functions of where the robot is.
+"""Camera presets, as pure functions of the robot's pose.
 
 A view is a point that is looked at, a distance from it, and the direction of looking: azimuth
 counter-clockwise from +x, elevation above the horizontal (negative: down). The camera stands at

@@ -1,4 +1,4 @@
-"""Pictures to files: MP4 (H.264), GIF, PNG. A file appears whole or not at all.
+"""Encoding frames to MP4 (H.264), GIF, PNG. Files are written atomically.
 
 MP4: H.264 with yuv420p colours and the index in front, so that browsers and slides play it at once.
 GIF: one palette of 256 colours for all pictures, smaller and fewer of them a second; times are

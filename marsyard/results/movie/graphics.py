@@ -1,4 +1,4 @@
-"""Drawing without a screen: which OpenGL works here, and a canvas to draw a MuJoCo scene on.
+"""Rendering without a display: the available OpenGL, and a canvas for a MuJoCo scene.
 
 MuJoCo draws with OpenGL through a platform library: EGL (graphics card or Mesa's software, no
 screen needed), OSMesa (software), GLFW (needs a screen) or, on macOS, CGL. They are tried in that

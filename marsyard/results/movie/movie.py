@@ -29,7 +29,7 @@ _SPEEDS = (1.0, 2.0, 5.0)
 
 @dataclass(frozen=True)
 class Shot:
-    """How a run is filmed.
+    """Camera and output settings of a movie.
 
     Attributes:
         camera: follow, fixed, orbit, wheel, side, top or front; wheel: which one is close-up;
@@ -55,7 +55,7 @@ class Shot:
     caption: str = ""
 
     def check(self) -> None:
-        """Refuse what can't be filmed, in one sentence."""
+        """Raise an InputError for invalid settings."""
         preset_named(self.camera)
         check_size(self.size)
         if self.wheel is not None and self.camera != "wheel":
@@ -100,7 +100,7 @@ def write_movie(
     end: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Movie:
-    """Film a run.
+    """Render a movie of a run.
 
     Args:
         run: the folder of a run.

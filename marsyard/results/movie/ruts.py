@@ -1,4 +1,4 @@
-"""Ruts while they are being made.
+"""Ruts over time.
 
 A run keeps only the final state of its soil, with the time at which each node was last changed; the
 replay shows a node undisturbed until then. Here a node that some wheel has passed, but that is yet

@@ -1,4 +1,4 @@
-"""`report.html` of a validation: one file that stands alone."""
+"""`report.html` of a validation: a self-contained file."""
 
 from __future__ import annotations
 
