@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,13 @@ def movie(
         None, metavar="ANGLE", help="Direction of looking against the horizontal, e.g. -20deg."
     ),
     distance: str = typer.Option(None, metavar="LENGTH", help="Distance of the camera, e.g. 4m."),
-    size: str = typer.Option("1280x720", help="Width x height, or 480p, 720p, 1080p."),
-    fps: float = typer.Option(25.0, help="Pictures a second."),
+    size: str = typer.Option(
+        None,
+        help="Width x height, or 480p, 720p, 1080p [default: 720p; 480p without a graphics card].",
+    ),
+    fps: float = typer.Option(
+        None, help="Pictures a second [default: 25; 12.5 without a graphics card]."
+    ),
     speed: float = typer.Option(
         None, help="Times real time [default: so that the movie lasts at most 20 s]."
     ),
@@ -66,7 +72,7 @@ def movie(
         azimuth=_si(azimuth, "angle", "azimuth"),
         elevation=_si(elevation, "angle", "elevation"),
         distance=_si(distance, "length", "distance"),
-        size=picture_size(size),
+        size=None if size is None else picture_size(size),
         forces=not no_forces,
         force_scale=force_scale,
         colour=colour,
@@ -95,11 +101,13 @@ def _film(run: Path, shot: Any, quiet: bool, settings: dict[str, Any]) -> None:
     with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task("drawing", total=None)
         made = write_movie(
-            run, shot, progress=lambda k, n: bar.update(task, completed=k, total=n), **settings
-        )
+            run, shot, progress=lambda k, n: bar.update(task, completed=k, total=n),
+            say=None if quiet else lambda text: print(text, file=sys.stderr, flush=True),
+            **settings,
+        )  # fmt: skip
     print(
         f"{made.duration:.1f} s at {made.speed:g} times real time, {made.frames} frames of "
-        f"{shot.size[0]}x{shot.size[1]}: {', '.join(map(str, made.files))}"
+        f"{made.size[0]}x{made.size[1]}: {', '.join(map(str, made.files))}"
     )
 
 
