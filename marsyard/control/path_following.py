@@ -31,16 +31,16 @@ constant slip ratio this tends to wanted/(1 − s). `limit` bounds |Δ| by a sha
 A rover that can crab so cancels side slip by driving against it; one that can't (`crab=False`)
 leaves v_y at zero and turns its nose through the course.
 
-Turning of wheels that skid: a rover without steering turns by less than the rates of its wheels say,
-since all of them slip sideways (ω = η ω_kinematic; a half on soil is usual, less for long and narrow
-rovers). What is missing is in proportion to the turn, so that η is learned over the angle turned and
-the command divided by it; only what is left counts as slip:
+Turning of wheels that skid: a rover without steering turns by less than the rates of its wheels
+say, since all of them slip sideways (ω = η ω_kinematic; a half on soil is usual, less for long and
+narrow rovers). What is missing is in proportion to the turn, so that η is learned over the angle
+turned and the command divided by it; only what is left counts as slip:
 
     dη = (ω_measured/ω_kinematic − η) |ω_kinematic| dt/Θ        command: (ω_wanted − Δ_ω)/η
 
 (A. Mandow, J. L. Martínez, J. Morales, J. L. Blanco, A. García-Cerezo, J. González: Experimental
-kinematics for wheeled skid-steer mobile robots, IROS 2007, where η is the share of the track by that
-between the centres about which the sides turn.)
+kinematics for wheeled skid-steer mobile robots, IROS 2007: there η is the track by the distance
+between the centres about which both sides turn.)
 """
 
 from __future__ import annotations

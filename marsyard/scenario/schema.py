@@ -23,6 +23,7 @@ from marsyard.interaction.options import LawOptions, inside, with_options
 from marsyard.scenario.drive import DCMotor, Drive
 from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.gait import Gait
+from marsyard.scenario.gates import Gate
 from marsyard.scenario.integrators import check_integrator
 from marsyard.scenario.plugin import LawUse, PluginUse
 from marsyard.scenario.report_schema import Check, Figure, Report
@@ -499,6 +500,9 @@ class Scenario(Part):
         None, description="a controller that a plug-in brings, in place of control, drive and gait"
     )
     tethers: tuple[Tether, ...] = Field((), description="springs between robot and world")
+    gates: tuple[Gate, ...] = Field(
+        (), description="to drive through one after another: shown, and scored"
+    )
     run: Run
     report: Report = Report()
     study: Study | None = Field(None, description="a family of runs instead of a single one")
