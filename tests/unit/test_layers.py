@@ -19,8 +19,8 @@ ROOT = Path(marsyard.__file__).parent
 ORDER = (
     # shared by all
     "lazy", "errors", "units", "fields", "cards", "cores", "files", "file_mistakes", "exit_rule",
-    "wheel_surface", "parts", "kernel_cache", "jit", "c_calls", "aside", "ports", "plugins",
-    "run_folder",
+    "wheel_surface", "parts", "compile_watch", "compile_progress", "kernel_cache", "jit",
+    "c_calls", "aside", "ports", "plugins", "run_folder",
     # what there is
     "library", "robot", "ground", "control", "interaction.about", "scenario", "interaction",
     # what moves it
