@@ -51,6 +51,10 @@ class Page3D:
     page: str
     height: int = 500  # of the frame [pixels]
 
+    def __repr__(self) -> str:
+        """As a terminal shows it."""
+        return f"Page3D: a run in 3D, {len(self.page) / 1e6:.2g} MB; .save('run.html') writes it"
+
     def _repr_html_(self) -> str:
         source = html.escape(self.page, quote=True)
         return (

@@ -1,7 +1,7 @@
 """A layout for Foxglove that shows a run's `run.mcap` at once: the rover in 3D, and its plots.
 
-`foxglove_layout.json` is made for the file beside it: only topics that are in it appear, with a line
-per wheel of this rover. In Foxglove: Layouts > Import from file.
+`foxglove_layout.json` is made for the file beside it: only topics that are in it appear, with a
+line per wheel of this rover. In Foxglove: Layouts > Import from file.
 
     3D          frames and URDF of the rover, followed; terrain coloured by `change`; driven paths
     plots       slip ratio, sinkage [m], load of the wheels [N], speed [m/s], motor torque [N·m]
