@@ -100,7 +100,7 @@ def gates_taken(ds: xr.Dataset, scenario: Scenario) -> Finding | None:
     left_out = [str(k) for k, s in enumerate(score.states, 1) if s != "passed"]
     text = f"It passed {score.passed} of {len(score.states)} gates"
     if score.mean_offset is not None:
-        text += f", {number(100 * score.mean_offset)} cm from their middles on average"
+        text += f", {100 * score.mean_offset:.2g} cm from their middles on average"
     if not left_out:
         return Finding(NOTE, "gates", f"{text}.")
     return Finding(WARNING, "gates", f"{text}; not passed: {', '.join(left_out)}.")

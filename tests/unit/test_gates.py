@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+
 import numpy as np
 import pytest
+import xarray as xr
 
 from marsyard.control.rover_kinematics import half_width_of
 from marsyard.errors import InputError
 from marsyard.results.gates import GateKeeper, score_gates
+from marsyard.results.page_replay import replay_gates
+from marsyard.results.run_judgement import gates_taken
 from marsyard.scenario import load_scenario
 from marsyard.scenario.gates import Gate
 
@@ -93,6 +98,38 @@ def test_the_slalom_of_the_library_has_gates_that_its_path_passes():
     assert score_gates(scenario.gates, s, path.point(s), half).passed == len(scenario.gates) == 4
     straight = np.array([[0.0, 0.0], [10.0, 0.0]])
     assert score_gates(scenario.gates, [0, 1], straight, half).passed == 0
+
+
+def _driven(points):
+    times, places = way(*points)
+    places = np.column_stack([places, np.full(len(places), 0.6)])
+    return xr.Dataset({"position_base": (("time", "axis"), places)}, {"time": times})
+
+
+def test_a_run_says_how_it_took_its_gates():
+    scenario = load_scenario("teleop/slalom")
+    centres = [list(g.centre) for g in scenario.gates]
+    found = gates_taken(_driven([[0, 0.1], *[[x, y + 0.1] for x, y in centres]]), scenario)
+    assert (found.level, found.text) == (
+        "note", "It passed 4 of 4 gates, 10 cm from their middles on average."
+    )  # fmt: skip
+    del centres[1]
+    found = gates_taken(_driven([[0, 0], *centres[:1], [3.75, 1.5], *centres[1:]]), scenario)
+    assert found.level == "warning" and found.text.endswith("; not passed: 2.")
+    assert gates_taken(_driven([[0, 0], [1, 0]]), load_scenario("control/path")) is None
+
+
+def test_the_replay_of_a_report_has_the_gates_in_the_colour_of_what_became_of_them():
+    scenario = load_scenario("teleop/slalom")
+    data = _driven([[0, 0], scenario.gates[0].centre, [3, 2.0]])
+    lines = replay_gates(scenario, data, lambda x, y: np.full(np.shape(x), 0.2), 0.5)
+    assert [ink for _, ink in lines].count(lines[0][1]) == 1 and len(lines) == 4
+    packed = lines[0][0]
+    whole = np.frombuffer(base64.b64decode(packed["data"]), dtype="<u2")
+    points = (packed["offset"] + packed["scale"] * whole).reshape(-1, 3)
+    left, right = scenario.gates[0].posts()
+    assert points[:, :2] == pytest.approx(np.array([left, left, right, right]), abs=1e-4)
+    assert points[:, 2] == pytest.approx([0.715, 0.215, 0.215, 0.715], abs=1e-4)
 
 
 def test_mistakes_of_gates():
