@@ -11,6 +11,7 @@ Light: nothing heavy is loaded to watch.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import tempfile
@@ -23,6 +24,16 @@ from typing import Any
 FOLDER = "MARSYARD_COMPILE_PROGRESS"
 #: how often a process says it, and is looked for [s]
 PERIOD = 0.3
+
+
+def tell_compiling(text: str) -> None:
+    """What is said to a caller that gave no function to say things to: that kernels compile.
+
+    Minutes without a word would look like a program that hangs. Of the command line the watch says
+    more.
+    """
+    if text.startswith("compiling") and FOLDER not in os.environ:
+        logging.getLogger("marsyard").warning(text)
 
 
 class CompileWatch:

@@ -12,6 +12,7 @@ import mujoco
 import numpy as np
 
 from marsyard.cards import several, text_card
+from marsyard.compile_watch import tell_compiling
 from marsyard.errors import InputError, suggest
 from marsyard.ground.typical import one_warning
 from marsyard.interaction.about import law_of_hard_ground
@@ -99,7 +100,8 @@ class Simulation(SimulationView):
         control: Control | None = None,
         interaction: Interaction | type[Law] | None = None,
     ) -> None:
-        """Build the world; `say` hears when kernels must be compiled, once the input is checked.
+        """Build the world; `say` hears when kernels must be compiled, once the input is checked;
+        without it a line of the log tells.
 
         A `control` of one's own replaces control, drive and gait of the scenario, an `interaction`
         its ground (`marsyard.ports`); robot.settle still places the robot on that ground.
@@ -130,8 +132,7 @@ class Simulation(SimulationView):
         self.control = None
         if control is not None:
             self.control = OwnControl(self, control, boxes.control_name)
-        if say is not None:
-            _announce_compiling(self.world, say)
+        _announce_compiling(self.world, say or tell_compiling)
         self._functions, self._offsets = functions(), offsets()
         self._find_geometry()
         self._ready = False

@@ -7,9 +7,11 @@ import time
 from io import StringIO
 from types import ModuleType
 
+import pytest
 from numba import njit
 from rich.console import Console
 
+import marsyard
 from marsyard.cli._compiling import LINES, CompileLines
 from marsyard.cli.run import _Bar
 from marsyard.compile_progress import CompileProgress, kernels_of
@@ -194,3 +196,21 @@ def test_a_process_with_an_empty_cache_says_what_it_compiles(tmp_path) -> None:
     finally:
         watch.stop()
     assert seen[-1] == ([], 2, 2)
+
+
+def test_python_is_told_that_kernels_compile_and_nothing_else(monkeypatch, caplog) -> None:
+    from marsyard.simulation import simulation as of
+
+    monkeypatch.setattr(of, "needs_compiling", lambda: True)
+    monkeypatch.setattr(of.Simulation, "_find_geometry", lambda self: 1 / 0)
+    with caplog.at_level("INFO", logger="marsyard"), pytest.raises(ZeroDivisionError):
+        marsyard.run("rt0448/test-1")
+    assert [r.getMessage() for r in caplog.records] == [
+        "compiling the physics kernels, once: one to four minutes; later runs start at once"
+    ]
+    # on the command line the watch says more
+    caplog.clear()
+    monkeypatch.setenv("MARSYARD_COMPILE_PROGRESS", "/nowhere")
+    with pytest.raises(ZeroDivisionError):
+        marsyard.Simulation(marsyard.load_scenario("rt0448/test-1"))
+    assert caplog.records == []
