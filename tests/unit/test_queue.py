@@ -63,6 +63,7 @@ def test_orders_are_on_their_way_then_at_the_rover():
     # it has arrived, and the operator cannot know yet
     assert ends.rover.current is not None
     assert ends.shown()[1][1] == "should have arrived; its report is awaited"
+    assert ends.words() == "3 sent, report awaited"
     ends.go(4.0)
     assert ends.shown()[1][0] == "executing"
     assert ends.words() == "1 under way, 2 waiting at the rover"
@@ -85,7 +86,10 @@ def test_what_a_stop_leaves_of_the_queue_at_every_time():
     assert ends.words().startswith(f"stop {stop} arrives in 1.2 s, ends 4; 1 under way, 2 waiting")
     ends.go(6.2)
     assert ends.rover.current is None and ends.rover.mode == "stopped"
-    assert "should have arrived" in ends.shown()[1][1]
+    assert (
+        ends.shown()[1][1] == f"emergency stop {stop} should have ended it; the report is awaited"
+    )
+    assert ends.words() == (f"stop {stop} should have arrived and ended 4; its report is awaited")
     ends.go(8.0)
     shown = ends.shown()
     assert shown[1][0] == "aborted" and shown[2][0] == shown[3][0] == "cancelled"

@@ -80,11 +80,14 @@ class Book:
         unreported = [e for e in orders if self._ended_by(e) is not None]
         live = [e for e in orders if self._ended_by(e) is None]
         stop = next((e for e in reversed(self.coming) if e.kind == "stop"), None)
-        parts = _counts(live)
+        parts = self._counts(live)
         if unreported:
             parts.append(f"{len(unreported)} ended, report pending")
         if stop is not None:
             ended = [e for e in live if e.id < stop.id]
+            if self._is_there(stop):
+                then = f" and ended {len(ended)}" if ended else ""
+                return f"stop {stop.id} should have arrived{then}; its report is awaited"
             then = f", ends {len(ended)}" if ended else ""
             return "; ".join([f"stop {stop.id} {self._arrival(stop)}{then}", *_joined(parts)])
         if self._stopped() is not None:
@@ -118,6 +121,8 @@ class Book:
             return entry.state, ""
         coming = self._coming_for(entry)
         if coming is not None:
+            if self._is_there(coming):
+                return entry.state, f"{_name(coming)} should have ended it; the report is awaited"
             return entry.state, f"until {_name(coming)}, which {self._arrival(coming)}"
         if entry.state in ("queued", "sent"):
             return entry.state, self._arrival(entry)
@@ -125,14 +130,36 @@ class Book:
 
     def _arrival(self, entry: Entry) -> str:
         """Where a message without an answer is."""
-        # what is sent again was sent before: the first try arrives first
-        sent = next((time for time, state in entry.history if state == "sent"), math.nan)
-        if math.isnan(sent):
+        left = self._left(entry)
+        if math.isnan(left):
             return "is not sent yet"
-        left = sent + self.delay - self.now
         if left > 0.05:
             return f"arrives in {left:.1f} s"
         return "should have arrived; its report is awaited"
+
+    def _left(self, entry: Entry) -> float:
+        """How long a message is still on its way [s]; NaN before it is sent."""
+        # what is sent again was sent before: the first try arrives first
+        sent = next((time for time, state in entry.history if state == "sent"), math.nan)
+        return sent + self.delay - self.now
+
+    def _is_there(self, entry: Entry) -> bool:
+        """Whether a message should have arrived."""
+        return self._left(entry) <= 0.05
+
+    def _counts(self, orders: Iterable[Entry]) -> list[str]:
+        """How many orders are where, nearest to being carried out first."""
+        places = dict.fromkeys(
+            ("under way", "waiting at the rover", "sent, report awaited", "on the way up",
+             "not sent yet"), 0,
+        )  # fmt: skip
+        for entry in orders:
+            where = {"executing": "under way", "acknowledged": "waiting at the rover",
+                     "queued": "not sent yet"}.get(entry.state, "on the way up")  # fmt: skip
+            if entry.state == "sent" and self._is_there(entry):
+                where = "sent, report awaited"
+            places[where] += 1
+        return [f"{count} {where}" for where, count in places.items() if count]
 
     # --- what ends an order
 
@@ -171,16 +198,6 @@ def _ends(control: Entry, entry: Entry) -> bool:
 def _name(control: Entry) -> str:
     """What ends an order, with its number."""
     return f"{_NAMES.get(control.kind, 'order')} {control.id}"
-
-
-def _counts(orders: Iterable[Entry]) -> list[str]:
-    """How many orders are where, nearest to being carried out first."""
-    places = {
-        "executing": "under way", "acknowledged": "waiting at the rover", "sent": "on the way up",
-        "queued": "not sent yet",
-    }  # fmt: skip
-    states = [e.state for e in orders]
-    return [f"{states.count(s)} {words}" for s, words in places.items() if s in states]
 
 
 def _joined(parts: list[str]) -> list[str]:
