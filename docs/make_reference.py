@@ -130,6 +130,7 @@ CHAPTERS = (
     ("gait.modes: rolling", "RollingMode"),
     ("gait.modes.until", "Until"),
     ("tethers: one tether", "Tether"),
+    ("gates: one gate", "Gate"),
     ("run", "Run"),
     ("report", "Report"),
     ("report.figures: one figure", "Figure"),

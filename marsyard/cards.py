@@ -1,4 +1,5 @@
-"""Objects as notebooks show them: a title, a sentence, a table. Plain HTML, nothing is loaded."""
+"""Objects as notebooks and terminals show them: a title, a sentence, a table. Plain HTML and plain
+text, nothing is loaded."""
 
 from __future__ import annotations
 
@@ -21,6 +22,22 @@ def card(title: str, text: str = "", *tables: str, sources: Iterable[str] = ()) 
     return f"<div>{''.join(parts)}</div>"
 
 
+def text_card(title: str, rows: Iterable[tuple[str, object]]) -> str:
+    """The same as text, for `repr`: a title, and a line for each row that has something to say."""
+    said = [(name, _plain(value)) for name, value in rows]
+    said = [(name, value) for name, value in said if value]
+    wide = max((len(name) for name, _ in said), default=0)
+    return "\n".join([title, *(f"  {name:<{wide}}  {value}" for name, value in said)])
+
+
+def several(names: Sequence[object], what: str, most: int = 8) -> str:
+    """'3 wheels: FL, FR, RL'; empty without names."""
+    if not names:
+        return ""
+    listed = ", ".join(map(str, names[:most])) + (", …" if len(names) > most else "")
+    return f"{len(names)} {what}{'s' if len(names) > 1 else ''}: {listed}"
+
+
 def table(rows: Iterable[Sequence[object]], heads: Sequence[str] = ()) -> str:
     """A table of texts and numbers; numbers with four digits."""
     top = "".join(f"<th style='{_CELL}'>{html.escape(h)}</th>" for h in heads)
@@ -31,6 +48,9 @@ def table(rows: Iterable[Sequence[object]], heads: Sequence[str] = ()) -> str:
     return f"<table style='{_STYLE}'>{f'<tr>{top}</tr>' if top else ''}{body}</table>"
 
 
+def _plain(value: object) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def _text(value: object) -> str:
-    said = "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
-    return html.escape(said)
+    return html.escape(_plain(value))

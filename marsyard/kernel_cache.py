@@ -175,6 +175,19 @@ def unfit() -> str:
 # --- the cache
 
 
+@functools.cache
+def _progress() -> Any:
+    """Who hears what compiles in this process, where somebody wants to know."""
+    from marsyard.compile_watch import FOLDER
+
+    folder = os.environ.get(FOLDER)
+    if folder is None:
+        return None
+    from marsyard.compile_progress import report_into
+
+    return report_into(folder)
+
+
 class _File(IndexDataCacheFile):
     def _load_index(self) -> Any:
         # the index of an older version may name types that are no longer where they were
@@ -214,7 +227,17 @@ class KernelCache(FunctionCache):
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         found = super()._load_overload(sig, target_context)
-        return self._load_brought(sig, target_context) if found is None else found
+        if found is None:
+            found = self._load_brought(sig, target_context)
+        if found is None and (progress := _progress()) is not None:
+            progress.missed(self._py_func)
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a kernel that was compiled."""
+        super().save_overload(sig, data)
+        if (progress := _progress()) is not None:
+            progress.kept(self._py_func)
 
     def _load_brought(self, sig: Any, target_context: Any) -> Any:
         file, built = self._brought_file(), brought()

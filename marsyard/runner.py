@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from marsyard.compile_watch import tell_compiling
 from marsyard.cores import job_count
 from marsyard.errors import InputError
 from marsyard.run_folder import placed_early
@@ -78,7 +79,7 @@ def run(
     from marsyard.scenario.scenario import apply_setting
     from marsyard.scenario.short_names import full_paths
 
-    say = say or (lambda text: None)
+    say = say or tell_compiling
     boxes = Boxes(
         control if callable(control) else None,
         interaction if callable(interaction) else None,

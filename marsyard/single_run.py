@@ -83,6 +83,23 @@ class Run:
 
         return show(self, height)
 
+    def __repr__(self) -> str:
+        """As a terminal shows it: how it went, and its checks."""
+        from marsyard.cards import text_card
+        from marsyard.results.headline import headline_of
+
+        ds = self.data
+        rows = [
+            ("went", headline_of(ds, self.checks, self.stopped).words),
+            ("simulated", f"{float(ds['time'][-1]):g} s, {ds.sizes['time']} records"),
+            ("stopped", self.stopped),
+            *(("warning", text) for text in self.warnings),
+            *(("check", _check_words(c)) for c in self.checks),
+            ("data", f"{len(ds.data_vars)} variables in .data; .to_dataframe(), .show() for 3D"),
+            ("report", self.report),
+        ]
+        return text_card(f"Run of '{self.name}'", rows)
+
     def _repr_html_(self) -> str:
         """As notebooks show it: how it went, and its checks."""
         from marsyard.cards import card, table
@@ -118,6 +135,13 @@ class Run:
     def ok(self) -> bool:
         """Whether the run completed and every check that could be evaluated passed."""
         return self.stopped is None and all(c.ok for c in self.checks if c.judged)
+
+
+def _check_words(check: CheckResult) -> str:
+    """'largest pitch: 0.167 rad, 0.167 expected: pass'."""
+    unit = f" {check.unit}" if check.unit else ""
+    computed = "–" if check.computed is None else f"{check.computed:.4g}{unit}"
+    return f"{check.name}: {computed}, {check.expected:.4g} expected: {check.verdict}"
 
 
 @dataclass(frozen=True)

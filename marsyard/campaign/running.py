@@ -53,6 +53,20 @@ class Sweep:
     folder: Path | None
     info: Mapping[str, Any]
 
+    def __repr__(self) -> str:
+        """As a terminal shows it."""
+        from marsyard.cards import several, text_card
+
+        over = ", ".join(f"{d} ({n})" for d, n in self.data.sizes.items())
+        rows = [
+            ("runs", f"{len(self.outcomes)} over {over}"),
+            ("failed", len(self.failures) or None),
+            ("outputs", several([str(v) for v in self.data.data_vars], "variable")),
+            ("data", ".data, an xarray.Dataset; .outcomes by number, .failures with reasons"),
+            ("folder", self.folder),
+        ]
+        return text_card(f"Sweep of '{self.study.scenario}'", rows)
+
     @property
     def study(self) -> StudyFile:
         """The validated study file."""

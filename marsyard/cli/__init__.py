@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 
+from marsyard.cli._compiling import watch_compiling
 from marsyard.cli._help import DESCRIPTION, Commands
 from marsyard.cli.analyze import analyze
 from marsyard.cli.bench import bench
@@ -73,6 +74,8 @@ def _first(
         raise typer.Exit()
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+        return
+    context.call_on_close(watch_compiling())
 
 
 def main() -> None:

@@ -1,74 +1,90 @@
-"""Progress of compiling kernels, told by Numba's events.
+"""What is said of kernels that compile: lines now and then, or the bar of a command.
 
-How many kernels there are to compile is read off their names: a kernel needs those that it and
-its callees name. They are counted when the outermost one begins.
+Kernels compile once on a machine, at whatever command needs them first; so every command watches
+(`marsyard.compile_watch`). Compiling that takes less than `FIRST` is not worth a word. Then a line
+comes now and then, ever more seldom, on a terminal or not:
+
+    compiling: 52 of 97 kernels (moreau_jean.step, nonsmooth.callback.solver)
+    compiled 161 kernels in 84 s
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import FunctionType, ModuleType
+import sys
+from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Any
 
-from numba.core import event
+from marsyard.compile_watch import CompileWatch
 
-#: called with the kernel at work, how many are compiled, and how many are to be in all
-Tell = Callable[[str, int, int], Any]
-
-
-class CompileProgress(event.Listener):
-    """Tells of every kernel that begins or ends to compile in this process, until `stop`."""
-
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
-        self._needed: set[FunctionType] = set()
-        self._done: set[FunctionType] = set()
-        self._open: list[FunctionType] = []
-        event.register("numba:compile", self)
-
-    def stop(self) -> None:
-        """Listen no more."""
-        event.unregister("numba:compile", self)
-
-    def on_start(self, event: Any) -> None:
-        """A kernel begins; those that it calls may follow before it ends."""
-        function = event.data["dispatcher"].py_func
-        if not self._open:
-            self._needed |= kernels_of(function)
-        self._open.append(function)
-        self._count(function)
-
-    def on_end(self, event: Any) -> None:
-        """The kernel that began last has ended, and its caller goes on."""
-        ended = self._open.pop()
-        self._done.add(ended)
-        if not self._open:
-            # what its names suggested and it did not call
-            self._done |= kernels_of(ended)
-        self._count(self._open[-1] if self._open else ended)
-
-    def _count(self, function: FunctionType) -> None:
-        self._tell(kernel_name(function), len(self._done & self._needed), len(self._needed))
+#: before the first line, between the first ones, and at most between two [s]
+FIRST, NEXT, LONGEST = 3.0, 10.0, 60.0
+#: so many kernels at work are named
+NAMED = 3
 
 
-def kernel_name(function: FunctionType) -> str:
-    """'soil_contact.kernel.press' of marsyard.interaction.soil_contact.kernel.press."""
-    return ".".join([*function.__module__.split(".")[2:], function.__name__])
+def _write(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
-def kernels_of(function: FunctionType) -> set[FunctionType]:
-    """A kernel's function and those of all that it calls, directly or through others."""
-    found = {function}
-    left = [function]
-    while left:
-        here = left.pop()
-        named = here.__code__.co_names
-        values = [here.__globals__.get(name) for name in named]
-        modules = [value for value in values if isinstance(value, ModuleType)]
-        values += [getattr(module, name, None) for module in modules for name in named]
-        for value in values:
-            called = getattr(value, "py_func", None)
-            if isinstance(called, FunctionType) and called not in found:
-                found.add(called)
-                left.append(called)
-    return found
+class CompileLines:
+    """Lines about kernels that compile.
+
+    Attributes:
+        bar: takes (words, done, total) in place of lines; none while no bar is shown.
+        quiet: whether nothing is said.
+    """
+
+    def __init__(
+        self, write: Callable[[str], Any] = _write, now: Callable[[], float] = monotonic
+    ) -> None:
+        self.bar: Callable[[str, int, int], Any] | None = None
+        self.quiet = False
+        self._write, self._now = write, now
+        self._began: float | None = None
+        self._due, self._pause = 0.0, NEXT
+        self._said = False
+        self._before = 0  # compiled the times before
+
+    def show(self, names: Sequence[str], done: int, total: int) -> None:
+        """Kernels at work, how many are compiled, how many are to be; no names at the end."""
+        now = self._now()
+        if not names:
+            self._end(now, done)
+            return
+        if self._began is None:
+            self._began, self._due, self._pause = now, now + FIRST, NEXT
+        done, total = done - self._before, total - self._before
+        if self.quiet:
+            return
+        if self.bar is not None:
+            self.bar(f"compiling: {_few(names)}", done, total)
+        elif now >= self._due:
+            self._write(f"compiling: {done} of {total} kernels ({_few(names)})")
+            self._said, self._due = True, now + self._pause
+            self._pause = min(2.0 * self._pause, LONGEST)
+
+    def _end(self, now: float, done: int) -> None:
+        began, said = self._began, self._said
+        self._began, self._said = None, False
+        if began is not None and said and not self.quiet and self.bar is None:
+            self._write(f"compiled {done - self._before} kernels in {now - began:.0f} s")
+        self._before = done
+
+
+def _few(names: Sequence[str]) -> str:
+    different = list(dict.fromkeys(names))
+    more = f" and {len(different) - NAMED} more" if len(different) > NAMED else ""
+    return ", ".join(different[:NAMED]) + more
+
+
+#: of this command
+LINES = CompileLines()
+
+
+def watch_compiling() -> Callable[[], None]:
+    """Say what compiles from now on; the function that ends it."""
+    LINES.quiet = not {"-q", "--quiet", "--json"}.isdisjoint(sys.argv)
+    watch = CompileWatch(LINES.show)
+    watch.start()
+    return watch.stop

@@ -16,7 +16,7 @@ def export(
         autocompletion=_complete.runs,
     ),
     mcap: bool = typer.Option(
-        False, "--mcap", help="ROS 2 messages, for Foxglove and ros2 bag: run.mcap."
+        False, "--mcap", help="ROS 2 messages, for Foxglove and ros2 bag: run.mcap, and a layout."
     ),
     urdf: bool = typer.Option(False, "--urdf", help="The robot: robot.urdf and meshes."),
     csv: bool = typer.Option(False, "--csv", help="CSV tables: results.csv, constants.csv."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def movie(
         azimuth=_si(azimuth, "angle", "azimuth"),
         elevation=_si(elevation, "angle", "elevation"),
         distance=_si(distance, "length", "distance"),
-        size=picture_size(size),
+        size=None if size is None else picture_size(size),
         forces=not no_forces,
         force_scale=force_scale,
         colour=colour,
@@ -99,11 +100,13 @@ def _film(run: Path, shot: Any, quiet: bool, settings: dict[str, Any]) -> None:
     with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task("drawing", total=None)
         made = write_movie(
-            run, shot, progress=lambda k, n: bar.update(task, completed=k, total=n), **settings
-        )
+            run, shot, progress=lambda k, n: bar.update(task, completed=k, total=n),
+            say=None if quiet else lambda text: print(text, file=sys.stderr, flush=True),
+            **settings,
+        )  # fmt: skip
     print(
         f"{made.duration:.1f} s at {made.speed:g} times real time, {made.frames} frames of "
-        f"{shot.size[0]}x{shot.size[1]}: {', '.join(map(str, made.files))}"
+        f"{made.size[0]}x{made.size[1]}: {', '.join(map(str, made.files))}"
     )
 
 

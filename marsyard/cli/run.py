@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import typer
 
 from marsyard.cli import _complete
 from marsyard.cli._campaign import JOBS
-
-#: seconds between two lines about kernels that compile, where there is no terminal
-_LINE_PERIOD = 10.0
+from marsyard.cli._compiling import LINES
 
 
 def run(
@@ -258,7 +255,7 @@ def _print_study(result: Any) -> None:
 class _Bar:
     """A progress bar over compiled kernels, then over simulated time, on stderr.
 
-    Where that is no terminal, a line now and then tells of the kernels.
+    Where that is no terminal, lines tell of the kernels (`_compiling`).
     """
 
     def __init__(self, console: Any, quiet: bool) -> None:
@@ -276,14 +273,11 @@ class _Bar:
         self._console = console
         self._quiet = quiet
         self._task: Any = None
-        self._compiling: Any = None
-        self._told = 0.0
+        self._compiling = self._simulating = False
 
     def say(self, text: str) -> None:
         if not self._quiet or text.startswith("warning"):
             self._console.print(text, highlight=False, soft_wrap=True)
-        if text.startswith("compiling") and not self._quiet and self._compiling is None:
-            from marsyard.cli._compiling import CompileProgress
 
             self._told = monotonic()
             self._compiling = CompileProgress(self.count_kernels)
@@ -293,9 +287,6 @@ class _Bar:
         what = f"compiling: {kernel}" if done < total else "compiling in background processes"
         if self._console.is_terminal:
             self._show(done, total, what, "kernels")
-        elif monotonic() - self._told > _LINE_PERIOD:
-            self._told = monotonic()
-            self.say(f"{what}, {done} of {total} kernels")
 
     def show(self, result: Any) -> None:
         # nothing is simulated any more; below a bar, tables would go to stderr
@@ -306,7 +297,8 @@ class _Bar:
             _print_study(result)
 
     def update(self, time: float, total: float, what: str) -> None:
-        if self._compiling is not None:
+        self._simulating = True
+        if self._compiling:
             self._end_compiling()
         self._show(time, total, what, "s")
 
@@ -319,17 +311,17 @@ class _Bar:
         self._progress.update(self._task, completed=done, total=total, description=what, unit=unit)
 
     def _end_compiling(self) -> None:
-        self._compiling.stop()
-        self._compiling = None
+        self._compiling = False
         if self._task is not None:
             self._progress.remove_task(self._task)
             self._task = None
 
     def __enter__(self) -> _Bar:
+        if not self._progress.disable:
+            LINES.bar = self.count_kernels
         self._progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._compiling is not None:
-            self._end_compiling()
+        LINES.bar = None
         self._progress.stop()

@@ -11,8 +11,6 @@ import typer
 from marsyard.cli import _complete
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from marsyard.operations.desk import Desk
     from marsyard.operations.link import Duplex
     from marsyard.operations.teleop.session import Session
@@ -230,6 +228,7 @@ def _drive(
     runs: int, browser: bool = False,
 ) -> None:  # fmt: skip
     """Show the page until ctrl-c; without a truth it begins in the editor."""
+    from marsyard.cli._ending import Ending
     from marsyard.operations.desk import Desk
     from marsyard.operations.desk.validation import validator
     from marsyard.operations.teleop.teleoperation import Teleoperation
@@ -244,7 +243,7 @@ def _drive(
         present = None if desk is None or not desk.has_session else desk.session
         return getattr(present, "folder", None) or folder
 
-    with _log(folder), _until_asked_to_end():
+    with _log(folder), Ending() as ending:
         try:
             if true is not None:
                 trip = f"round trip {ways.round_trip:.3g} s"
@@ -252,6 +251,7 @@ def _drive(
                 session = Teleoperation(
                     believed, true, ways, process=True, folder=folder, seed=seed
                 )
+                ending.check()
             desk = Desk(
                 session, host, port, token=token, worlds=worlds,
                 validate=validator(here, runs),
@@ -260,16 +260,17 @@ def _drive(
             if browser:
                 open_page(desk.url)
             if session is not None:
-                session.start()
-            desk.wait()
+                session.start(lambda: ending.asked)
+            desk.wait(lambda: ending.asked)
         finally:
-            kept = _end(desk, session)
+            with ending.saving():
+                kept = _end(desk, session)
     for one in kept:
         print(f"session: {one}", flush=True)
 
 
 def _end(desk: Desk | None, session: Session | None) -> list[Path]:
-    """End the page and the session it shows; folders of all sessions."""
+    """End the page and the session it shows; folders of all sessions that began."""
     kept = []
     if desk is not None:
         desk.stop()
@@ -280,32 +281,12 @@ def _end(desk: Desk | None, session: Session | None) -> list[Path]:
 
 
 @contextlib.contextmanager
-def _until_asked_to_end() -> Iterator[None]:
-    """Ctrl-c and SIGTERM end the block in the same good order."""
-    import signal
-    import threading
-
-    def end(number: int, frame: Any) -> None:
-        # the report is being written from now on
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    heard = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, end) if heard else None
-    try:
-        with contextlib.suppress(KeyboardInterrupt):
-            yield
-    finally:
-        if heard:
-            signal.signal(signal.SIGTERM, before)
-
-
-@contextlib.contextmanager
 def _log(folder: Path) -> Any:
     """What happens at the desk goes to desk.log, and what is wrong to the terminal, too."""
     import logging
     import sys
 
+    from marsyard.cli._repeats import CollapseRepeats
     from marsyard.operations.teleop.records import make_folder
 
     make_folder(folder)
@@ -317,14 +298,16 @@ def _log(folder: Path) -> Any:
     terminal.setFormatter(logging.Formatter("%(message)s"))
     before = log.level
     log.setLevel(logging.INFO)
-    for handler in (file, terminal):
+    handlers = [CollapseRepeats(file), CollapseRepeats(terminal)]
+    for handler in handlers:
         log.addHandler(handler)
     try:
         yield
     finally:
         log.setLevel(before)
-        for handler in (file, terminal):
+        for handler in handlers:
             log.removeHandler(handler)
+            handler.close()
         file.close()
 
 

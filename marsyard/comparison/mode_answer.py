@@ -65,6 +65,18 @@ class ModeComparison:
     folder: Path | None
     info: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        """As a terminal shows it: the answer."""
+        from marsyard.cards import several, text_card
+
+        rows = [
+            ("answer", " ".join(self.words.split())),
+            ("modes", several([m.name for m in self.modes], "mode")),
+            ("runs", len(self.rows)),
+            ("report", self.report),
+        ]
+        return text_card(f"Comparison of modes on '{self.name}'", rows)
+
     @property
     def report(self) -> Path | None:
         """The report's page."""

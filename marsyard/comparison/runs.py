@@ -57,6 +57,12 @@ class Side:
         return self.variant.name
 
 
+def _few_numbers(numbers: Mapping[str, Any], most: int = 6) -> str:
+    """The first numbers of a summary, by name."""
+    found = [(k, v) for k, v in numbers.items() if isinstance(v, int | float)]
+    return ", ".join(f"{name} {value:.4g}" for name, value in found[:most])
+
+
 @dataclass(frozen=True)
 class Comparison:
     """A finished comparison.
@@ -76,6 +82,19 @@ class Comparison:
     notes: tuple[str, ...] = ()
     measured: WheelData | None = None
     rms: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """As a terminal shows it: the numbers of each side."""
+        from marsyard.cards import several, text_card
+
+        sides = [(side.name, _few_numbers(self.summary.get(side.name, {}))) for side in self.sides]
+        rows = [
+            *sides,
+            *(("note", text) for text in self.notes),
+            ("data", several([str(v) for v in self.data.data_vars], "variable") + " in .data"),
+            ("report", self.report),
+        ]
+        return text_card(f"Comparison on '{self.name}'", rows)
 
     @property
     def report(self) -> Path | None:

@@ -109,6 +109,17 @@ class WheelComparison:
     notes: tuple[str, ...]
     seconds: float
 
+    def __repr__(self) -> str:
+        """As a terminal shows it: how far each model is from what was measured."""
+        from marsyard.cards import text_card
+
+        rows = [
+            (c.name, ", ".join(f"{q} {v:.4g}" for q, v in self.rms.get(c.name, {}).items()) or "–")
+            for c in self.candidates
+        ]
+        head = "misfits (rms)" if self.rms else "no measured rows"
+        return text_card(f"Wheel models on '{self.title}', {head}", rows)
+
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and texts, SI."""
         out: dict[str, Any] = {"title": self.title, "notes": list(self.notes), "laws": {}}

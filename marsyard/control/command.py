@@ -46,6 +46,7 @@ from marsyard.control.path_following import (
     Path,
     PathFollower,
     SlipCompensation,
+    TurnEfficiency,
     braking_rate,
     wrapped,
 )
@@ -58,6 +59,8 @@ from marsyard.errors import InputError, suggest
 STATES = ("idle", "starting", "turning", "driving", "motors", "arrived", "waiting")
 #: rim speed below which wheels may be turned far [m/s]
 SLOW = 0.01
+#: weight of rolling without side slip in the twist that wheels give which skid in every bend
+SKID_SIDE_WEIGHT = 1e-6
 #: side slip of a wheel that a turn on the spot or a crab may ask for, by its speed
 SCRUB = 0.05
 
@@ -198,6 +201,8 @@ class Driver:
         modes = [m for m in MODES if m not in ("crab", "point_turn")]
         if mode not in modes:
             raise InputError(f"mode: unknown mode '{mode}' along a path; {suggest(mode, modes)}")
+        if mode == "free" and not layout.steered.any():
+            mode = "skid"  # nothing to steer: the wheels turn the rover by their rates
         self.layout, self.period, self.ground, self.mode = layout, period, ground, mode
         self.limits, self.compensate = limits, compensate
         self._following = {
@@ -207,6 +212,7 @@ class Driver:
         self._compensation_time = compensation_time
         self.acceleration = acceleration
         self.turn_first, self.turn_rate, self.align = turn_first, turn_rate, align
+        self._turning = TurnEfficiency()
         self.state = "idle"
         #: x of the point that follows the path, in the base frame [m]
         self.reference = 0.0
@@ -235,6 +241,8 @@ class Driver:
         """Use another wheel layout from now on."""
         turning, _ = mode_twist(layout, self.mode, turn=1.0)
         self.layout, self.reference = layout, -turning.left
+        # of wheels that must slip sideways in a bend the rates alone say what was commanded
+        self._side_weight = SKID_SIDE_WEIGHT if self.mode == "skid" else 1.0
 
     def stop(self) -> None:
         """Stop and stay at rest."""
@@ -274,7 +282,7 @@ class Driver:
         if self.state == "turning" and self._must_turn(now, 0.03):
             return self._aligned(self.layout.command(self._turn(now), now.angle), now)
         self.state = "driving"
-        kinematic, _ = self.layout.twist(now.rate, now.angle)
+        kinematic, _ = self.layout.twist(now.rate, now.angle, self._side_weight)
         kinematic = kinematic._replace(left=kinematic.left + self.reference * kinematic.turn)
         kinematic = _reversed(kinematic) if backwards else kinematic
         twist = follower.update(now.x, now.y, now.heading, now.twist, kinematic, self.period)
@@ -291,13 +299,15 @@ class Driver:
             slip = slip if follower.compensation is None else follower.compensation.slip
         turn = (self._left_to_turn, self._last_heading)
         state, followed = STATES.index(self.state), float(follower is not None)
-        return np.array([state, followed, *self._planned_from, s, *slip, *turn])
+        numbers = (state, followed, *self._planned_from, s, *slip, *turn, self._turning.value)
+        return np.array(numbers)
 
     def recall(self, command: Command | None, memory: np.ndarray) -> None:
         """Continue a command from the state given by `memory`."""
         self._command, self.follower = command, None
         self.state = STATES[int(memory[0])]
         self._left_to_turn, self._last_heading = float(memory[9]), float(memory[10])
+        self._turning = TurnEfficiency(float(memory[11]))
         self._planned_from = (float(memory[2]), float(memory[3]), float(memory[4]))
         if memory[1] and isinstance(command, Goal | Route | Arc | Crab):
             self.follower = self._follower(command)
@@ -398,10 +408,15 @@ class Driver:
             command.speed,
             tolerance=command.tolerance / 2,
             braking=self.acceleration,
-            compensation=SlipCompensation(self._compensation_time) if self.compensate else None,
+            compensation=self._compensation() if self.compensate else None,
             crab=self.mode == "free" and bool(self.layout.steered.all()),
             **self._following,  # type: ignore[arg-type]
         )
+
+    def _compensation(self) -> SlipCompensation:
+        # what was learned of turning holds for the next command, too
+        turning = self._turning if self.mode == "skid" else None
+        return SlipCompensation(self._compensation_time, turning=turning)
 
     def _arrive(self, now: Measurement) -> WheelCommand:
         self.state = "arrived"

@@ -30,6 +30,17 @@ L. H. Matthies: Slip-compensated path following for planetary exploration rovers
 constant slip ratio this tends to wanted/(1 − s). `limit` bounds |Δ| by a share of the wanted speed.
 A rover that can crab so cancels side slip by driving against it; one that can't (`crab=False`)
 leaves v_y at zero and turns its nose through the course.
+
+Turning of wheels that skid: a rover without steering turns by less than the rates of its wheels
+say, since all of them slip sideways (ω = η ω_kinematic; a half on soil is usual, less for long and
+narrow rovers). What is missing is in proportion to the turn, so that η is learned over the angle
+turned and the command divided by it; only what is left counts as slip:
+
+    dη = (ω_measured/ω_kinematic − η) |ω_kinematic| dt/Θ        command: (ω_wanted − Δ_ω)/η
+
+(A. Mandow, J. L. Martínez, J. Morales, J. L. Blanco, A. García-Cerezo, J. González: Experimental
+kinematics for wheeled skid-steer mobile robots, IROS 2007: there η is the track by the distance
+between the centres about which both sides turn.)
 """
 
 from __future__ import annotations
@@ -149,6 +160,30 @@ def _resampled(points: np.ndarray) -> np.ndarray:
 
 
 @dataclass
+class TurnEfficiency:
+    """How much of the turn that their rates stand for wheels that skid give.
+
+    Attributes:
+        value: η, measured by kinematic rate of turning. angle: Θ over which it is learned [rad].
+        least, most: bounds of η.
+    """
+
+    value: float = 1.0
+    angle: float = 0.2
+    least: float = 0.25
+    most: float = 1.2
+
+    def observe(self, measured: float, kinematic: float, dt: float) -> None:
+        """Take in rates of turning [rad/s] over dt [s]."""
+        turned = abs(kinematic) * dt
+        if turned < 1e-9:
+            return
+        share = 1 - np.exp(-turned / self.angle)
+        value = self.value + share * (measured / kinematic - self.value)
+        self.value = float(np.clip(value, self.least, self.most))
+
+
+@dataclass
 class SlipCompensation:
     """Estimate of the twist lost to slip, smoothed.
 
@@ -156,11 +191,13 @@ class SlipCompensation:
         time_constant: τ [s].
         limit: greatest slip velocity made good, as a share of the wanted speed.
         slip: smoothed measured − kinematic twist (forward, left [m/s], turn [rad/s]).
+        turning: of wheels that skid; none for wheels that are steered.
     """
 
     time_constant: float = 1.0
     limit: float = 2.0
     slip: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    turning: TurnEfficiency | None = None
 
     def observe(self, measured: Twist, kinematic: Twist, dt: float) -> None:
         """Update with the motion measured over dt [s] and the motion expected from wheel
@@ -175,7 +212,10 @@ class SlipCompensation:
         size = np.hypot(*self.slip[:2])
         slip = self.slip * min(1.0, self.limit * speed / size) if size > 0 else self.slip
         left = wanted.left - slip[1] if crab else wanted.left
-        return Twist(wanted.forward - slip[0], left, wanted.turn - slip[2])
+        turn = wanted.turn - slip[2]
+        if self.turning is not None:
+            turn /= self.turning.value
+        return Twist(wanted.forward - slip[0], left, turn)
 
 
 @dataclass

@@ -127,11 +127,24 @@ class RoverKinematics:
             body = int(self.model.body_parentid[body])
         return None
 
+    @property
+    def half_width(self) -> float:
+        """How far wheels and tracks reach to a side of the base with all joints at zero [m]."""
+        return float(np.max(np.abs(self.frames().centre[:, 1]) + self.width / 2))
+
     def _base_body(self) -> int:
         if self.robot.base is not None:
             return int(self.model.body(self.robot.base).id)
         free = np.flatnonzero(self.model.jnt_type == int(mujoco.mjtJoint.mjJNT_FREE))
         return int(self.model.jnt_bodyid[free[0]]) if free.size else 1
+
+
+def half_width_of(robot: Robot | str) -> float:
+    """How far the wheels and tracks of a robot reach to a side [m]; 0 where it has none."""
+    robot = load_robot(robot) if isinstance(robot, str) else robot
+    if not (robot.wheels or robot.tracks):
+        return 0.0
+    return RoverKinematics(robot, with_tracks=True).half_width
 
 
 def _rolling_radius(rolling: Wheel | Track, grousers: bool) -> float:

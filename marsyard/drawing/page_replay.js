@@ -92,6 +92,8 @@
   }
   const ground = mesh(groundProgram, [["place", place, 3], ["rut", rut, 2]], cells);
   const zones = data.zones.map((zone) => mesh(lineProgram, [["place", numbers(zone), 3]]));
+  const gates = (data.gates ?? []).map(([line, ink]) =>
+    [mesh(lineProgram, [["place", numbers(line), 3]]), ink]);
   const track = mesh(lineProgram, [["place", numbers(data.track), 3]]);
 
   // --- frames
@@ -166,6 +168,11 @@
     for (const zone of zones) {
       gl.bindVertexArray(zone.vao);
       gl.drawArrays(gl.LINE_STRIP, 0, zone.count);
+    }
+    for (const [gate, ink] of gates) {
+      gl.uniform3f(at(lineProgram, "ink"), ...ink);
+      gl.bindVertexArray(gate.vao);
+      gl.drawArrays(gl.LINE_STRIP, 0, gate.count);
     }
     gl.uniform3f(at(lineProgram, "ink"), 0.04, 0.24, 0.55);
     gl.bindVertexArray(track.vao);

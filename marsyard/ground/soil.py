@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from marsyard import library
-from marsyard.cards import card, table
+from marsyard.cards import card, table, text_card
 from marsyard.errors import InputError, suggest
 from marsyard.files import exists
 from marsyard.ground.soil_covariance import SoilCovariance, read_covariance
@@ -161,6 +161,16 @@ class Soil:
             value = getattr(self, name)
             if value is not None:
                 _check(self.name, name, value, kind)
+
+    def __repr__(self) -> str:
+        """As a terminal shows it."""
+        given = {name: getattr(self, name) for name in NUMBERS} | dict(self.extra)
+        rows = [
+            (name, f"{value:.4g} {_UNITS.get(name, '')}".rstrip())
+            for name, value in given.items()
+            if isinstance(value, int | float) and value
+        ]
+        return text_card(f"Soil '{self.name}'", [("what", self.title), *rows])
 
     def _repr_html_(self) -> str:
         """As notebooks show it."""

@@ -31,6 +31,7 @@ from marsyard.errors import InputError
 from marsyard.files.replacing import replacing
 from marsyard.ground.heights import height_of
 from marsyard.results.dataset import open_results
+from marsyard.results.gates import score_gates
 from marsyard.results.ground_file import FILE_NAME, Ground, load_ground
 from marsyard.results.replay import Scene, build_scene, read_model, run_folder
 
@@ -43,6 +44,9 @@ FRAMES, NODES = 300, 180
 #: ground shown beyond the track [m]
 _AROUND = 2.0
 _SPEEDS = (1, 2, 5, 10, 20)
+#: height of the posts of gates, of the robot's size; colours of gates by what became of them
+POST = 0.35
+_PASSED, _LEFT_OUT = (0.1, 0.55, 0.25), (0.8, 0.15, 0.1)
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,10 @@ class Page3D:
 
     page: str
     height: int = 500  # of the frame [pixels]
+
+    def __repr__(self) -> str:
+        """As a terminal shows it."""
+        return f"Page3D: a run in 3D, {len(self.page) / 1e6:.2g} MB; .save('run.html') writes it"
 
     def _repr_html_(self) -> str:
         source = html.escape(self.page, quote=True)
@@ -127,8 +135,28 @@ def replay_data(
         "ground": grid,
         "track": _packed(_on_ground(base[:, :2], height)),
         "zones": [_packed(_on_ground(z, height)) for z in zones],
+        "gates": replay_gates(scenario, ds, height, POST * scene.size),
         "commands": _commands(ds),
     }
+
+
+def replay_gates(
+    scenario: Scenario, ds: xr.Dataset, height: Any, high: float
+) -> list[tuple[dict[str, Any], tuple[float, float, float]]]:
+    """Each gate as a line, up one post, across the ground and up the other, and its colour: green
+    where it was passed, else red."""
+    if not scenario.gates:
+        return []
+    score = score_gates(
+        scenario.gates, ds["time"].values, ds["position_base"].values,
+        half_width_of(scenario.robot.name),
+    )  # fmt: skip
+    out = []
+    for gate, state in zip(scenario.gates, score.states, strict=True):
+        feet = _on_ground(gate.posts(), height)
+        line = np.concatenate([feet[:1] + [0, 0, high], feet, feet[1:] + [0, 0, high]])
+        out.append((_packed(line), _PASSED if state == "passed" else _LEFT_OUT))
+    return out
 
 
 def _commands(ds: xr.Dataset) -> list[tuple[float, str]]:

@@ -8,6 +8,7 @@ Each finding follows from what is recorded and from a threshold:
 | a command was not carried out | bad | any that is not "reached" |
 | the rover is stuck at the end | bad | over the last `STUCK_TIME` [s] the wheels roll `STUCK_ROLL` of a turn or more, and the base moves by less than `STUCK_SHARE` of that and turns by less than `STUCK_TURN` |
 | the rover has tipped over | bad | its upright axis is inclined by more than `TIPPED` at the end |
+| gates were left out | warning | any that was not passed (`results.gates`); all passed: a note |
 | the path was left | warning | by more than `OFF_PATH` [m] |
 | rocks were touched | warning | any normal impulse of a wheel on ground of kind rocks |
 | the body touched the ground | warning | any impulse on a body that is no wheel, foot or track |
@@ -31,8 +32,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from marsyard.control.rover_kinematics import half_width_of
 from marsyard.drawing.page import capital, number
 from marsyard.results.dataset import attitude
+from marsyard.results.gates import score_gates
 from marsyard.scenario.schema import Scenario, SpeedLaw
 
 #: distance from the path [m]
@@ -75,11 +78,32 @@ def judge_run(
     rocks = [str(g.name) for g in scenario.ground if g.kind == "rocks"]
     found = [
         _stopped(ds, info), _unconverged(ds), *_commands(ds), _stuck(ds), _tipped(ds),
-        off_path(ds), rocks_touched(ds, rocks), body_touched(ds), surging(ds), spinning(ds),
-        blocked(ds), _convergence(info), _motors(ds, scenario), _assumed(assumed),
+        gates_taken(ds, scenario), off_path(ds), rocks_touched(ds, rocks), body_touched(ds),
+        surging(ds), spinning(ds), blocked(ds), _convergence(info), _motors(ds, scenario),
+        _assumed(assumed),
     ]  # fmt: skip
     order = (BAD, WARNING, NOTE)
     return sorted((f for f in found if f is not None), key=lambda f: order.index(f.level))
+
+
+# --- gates
+
+
+def gates_taken(ds: xr.Dataset, scenario: Scenario) -> Finding | None:
+    """How the rover took the gates of its scenario."""
+    if not scenario.gates or "position_base" not in ds:
+        return None
+    score = score_gates(
+        scenario.gates, ds["time"].values, ds["position_base"].values,
+        half_width_of(scenario.robot.name),
+    )  # fmt: skip
+    left_out = [str(k) for k, s in enumerate(score.states, 1) if s != "passed"]
+    text = f"It passed {score.passed} of {len(score.states)} gates"
+    if score.mean_offset is not None:
+        text += f", {100 * score.mean_offset:.2g} cm from their middles on average"
+    if not left_out:
+        return Finding(NOTE, "gates", f"{text}.")
+    return Finding(WARNING, "gates", f"{text}; not passed: {', '.join(left_out)}.")
 
 
 # --- the end of the run

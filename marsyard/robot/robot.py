@@ -17,7 +17,7 @@ import mujoco
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from marsyard import library
-from marsyard.cards import card, table
+from marsyard.cards import card, several, table, text_card
 from marsyard.errors import InputError, suggest
 from marsyard.file_mistakes import sentence
 from marsyard.files import exists, is_file
@@ -61,6 +61,20 @@ class Robot(BaseModel):
                     )
                 owners[organ.body] = name
         return self
+
+    def __repr__(self) -> str:
+        """As a terminal shows it."""
+        rows = [
+            ("what", self.title),
+            ("base", self.base or "the first body"),
+            ("wheels", several(list(self.wheels), "wheel")),
+            ("feet", several(list(self.feet), "foot" if len(self.feet) == 1 else "contact")),
+            ("tracks", several(list(self.tracks), "track")),
+            *((role, several(joints, "joint")) for role, joints in self.roles.items()),
+        ]
+        return text_card(f"Robot '{self.name}'", rows)
+
+    __str__ = __repr__
 
     def _repr_html_(self) -> str:
         """As notebooks show it."""

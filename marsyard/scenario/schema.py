@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from marsyard.cards import card, table
+from marsyard.cards import card, table, text_card
 from marsyard.control.names import BUILT_IN
 from marsyard.fields import Part, Point, Slope, SurfaceName
 from marsyard.interaction import about
 from marsyard.interaction.options import LawOptions, inside, with_options
-from marsyard.scenario.drive import DCMotor, Drive
+from marsyard.scenario.drive import DCMotor, Drive, command_kind
 from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.gait import Gait
+from marsyard.scenario.gates import Gate
 from marsyard.scenario.integrators import check_integrator
 from marsyard.scenario.plugin import LawUse, PluginUse
 from marsyard.scenario.report_schema import Check, Figure, Report
@@ -520,9 +521,32 @@ class Scenario(Part):
         None, description="a controller from a plug-in, in place of control, drive and gait"
     )
     tethers: tuple[Tether, ...] = Field((), description="springs between robot and world")
+    gates: tuple[Gate, ...] = Field(
+        (), description="to drive through one after another: shown, and scored"
+    )
     run: Run
     report: Report = Report()
     study: Study | None = Field(None, description="a family of runs instead of a single one")
+
+    def __repr__(self) -> str:
+        """As a terminal shows it; `model_dump()` has every value."""
+        drive = (
+            ""
+            if self.drive is None
+            else ", ".join(command_kind(c) for c in self.drive.commands[:6])
+        )
+        rows = [
+            ("robot", self.robot.name),
+            ("ground", ", ".join(f"{g.name} ({g.kind})" for g in self.ground) or "none"),
+            ("gravity", f"{self.gravity:g} m/s²"),
+            ("contact", self.interaction.law),
+            ("drive", drive),
+            ("run", f"{self.run.duration:g} s, step {1000 * self.run.step:g} ms"),
+            ("study", "" if self.study is None else "a family of runs"),
+        ]
+        return text_card(f"Scenario '{self.title}'", rows)
+
+    __str__ = __repr__
 
     def _repr_html_(self) -> str:
         """As notebooks show it."""

@@ -416,8 +416,7 @@ class Drive:
                 self._add_up(moved, turned, _heading(R0))
             else:
                 self._estimate = np.array([*now[:2], _heading(R1)])
-            own = ((R0 + R1) / 2).T @ moved / dt
-            twist = Twist(float(own[0]), float(own[1]), turned / dt)
+            twist = seen_twist((R0 + R1) / 2, moved / dt, turned / dt)
         speed = self._wheel_speeds(before, now, R0, R1, moved) / dt
         x, y, heading = map(float, self._estimate)
         return Seen(x, y, heading, twist, rate, angle, speed)
@@ -795,6 +794,21 @@ class Drive:
         last = self._at * self.simulation.scenario.run.step
         self.log = [e for e in self.log if e.time <= last + 1e-9]
         self.paths = {k: path for k, path in self.paths.items() if k <= self._now}
+
+
+def seen_twist(R_WB: np.ndarray, v_W: np.ndarray, turn: float) -> Twist:
+    """The base's motion along the ground, ahead and to the left of its heading [m/s], [rad/s].
+
+    Along the ground and by the heading on the map, not along the base's own axes: wheels roll along
+    the ground however far the body is pitched, and the left of a pitched body that leans to a side
+    points ahead, too. What rises to the left is as steep as the body leans.
+    """
+    heading = _heading(R_WB)
+    c, s = np.cos(heading), np.sin(heading)
+    ahead, left = c * v_W[0] + s * v_W[1], c * v_W[1] - s * v_W[0]
+    lean = R_WB[2, 1] / np.hypot(R_WB[0, 1], R_WB[1, 1])
+    along = np.hypot(ahead, v_W[2] - lean * left)
+    return Twist(float(np.copysign(along, ahead)), float(left * np.hypot(1.0, lean)), turn)
 
 
 def _heading(R: np.ndarray) -> float:

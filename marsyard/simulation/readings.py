@@ -18,16 +18,15 @@ Forces are means since the values were last read, all others those of the moment
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import mujoco
 import numpy as np
 
 from marsyard.simulation.commands import motors_of
+from marsyard.simulation.live_readings import attitude_now, sinkage_now, slip_now, wheels_now
 from marsyard.simulation.owner import part_of
 from marsyard.simulation.port_states import Felt, look, organ_table, twist_of
-from marsyard.simulation.recorder import wheel_sinkage, wheel_slip
 
 if TYPE_CHECKING:
     from marsyard.simulation.simulation import Simulation
@@ -49,26 +48,6 @@ class Reading(NamedTuple):
     name: str
     unit: str
     text: str
-
-
-class _Wheels(NamedTuple):
-    """The wheels now, as records have them, with a first index of one time."""
-
-    base_quaternion: np.ndarray
-    velocities: np.ndarray
-    wheel_centre: np.ndarray
-    wheel_axis: np.ndarray
-    wheel_velocity: np.ndarray
-
-
-def attitude_now(q: np.ndarray) -> tuple[float, float, float]:
-    """Roll, pitch, yaw [rad] of a quaternion w, x, y, z."""
-    w, x, y, z = (float(v) for v in q)
-    return (
-        math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
-        math.asin(max(-1.0, min(1.0, 2.0 * (w * y - z * x)))),
-        math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)),
-    )
 
 
 class Readings:
@@ -133,20 +112,13 @@ class Readings:
         return np.concatenate([np.asarray(p, dtype=float) for p in parts])
 
     def _wheel_values(self) -> np.ndarray:
-        s, d = self._simulation, self._simulation.data
-        bodies = s.wheels.body
-        if not len(bodies):
+        s = self._simulation
+        if not len(s.wheels.body):
             return np.zeros(0)
-        velocity = [twist_of(s, int(b))[:3] for b in bodies]
-        now = _Wheels(
-            d.xquat[s.facts.base][None], d.qvel[None], d.xpos[bodies][None],
-            d.xaxis[s.wheels.joint][None], np.array(velocity)[None],
-        )  # fmt: skip
-        slip, angle = wheel_slip(s, now)
-        out = [slip[0], angle[0]]
+        now = wheels_now(s)
+        out = [*slip_now(s, now)]
         if s.world.soil is not None:
-            touching = s.world.soil.touching(len(bodies))
-            out.append(wheel_sinkage(s, now, touching)[0])
+            out.append(sinkage_now(s, now))
         return np.concatenate(out)
 
     def _electrical(self, torque: np.ndarray, rates: np.ndarray) -> list[float]:

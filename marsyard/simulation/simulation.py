@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 
+from marsyard.cards import several, text_card
+from marsyard.compile_watch import tell_compiling
 from marsyard.errors import InputError, suggest
 from marsyard.ground.typical import one_warning
 from marsyard.interaction.about import law_of_hard_ground
@@ -35,6 +37,7 @@ from marsyard.simulation.commands import (
 from marsyard.simulation.cost import check_cost, check_nodes
 from marsyard.simulation.drive import Drive
 from marsyard.simulation.gait import GaitRun
+from marsyard.simulation.live_readings import Pose
 from marsyard.simulation.moreau_jean import update_positions
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.plausibility import Watch
@@ -76,6 +79,7 @@ class Simulation(SimulationView):
         sim.run()                  # to the end of the scenario
         sim.step(100)              # or by hand
         sim.qpos, sim.qvel         # live views of the state (mujoco's layout)
+        sim.pose.x, sim.slip["FL"], sim.sinkage["FL"]   # the base [m, rad], wheels by name
         sim.torque["RLWheel_y"] = 0.1   # [N·m] by hand, on top of the scenario's laws
         sim.speed["RLWheel_y"] = 0.2    # [rad/s] held from now on
         later = sim.state()        # save, restore, hash
@@ -96,7 +100,8 @@ class Simulation(SimulationView):
         control: Control | None = None,
         interaction: Interaction | type[Law] | None = None,
     ) -> None:
-        """Build the world; `say` hears when kernels must be compiled, once the input is checked.
+        """Build the world; `say` hears when kernels must be compiled, once the input is checked;
+        without it a line of the log tells.
 
         A `control` of one's own replaces control, drive and gait of the scenario, an `interaction`
         its ground (`marsyard.ports`); robot.settle still places the robot on that ground.
@@ -127,8 +132,7 @@ class Simulation(SimulationView):
         self.control = None
         if control is not None:
             self.control = OwnControl(self, control, boxes.control_name)
-        if say is not None:
-            _announce_compiling(self.world, say)
+        _announce_compiling(self.world, say or tell_compiling)
         self._functions, self._offsets = functions(), offsets()
         self._find_geometry()
         self._ready = False
@@ -138,6 +142,47 @@ class Simulation(SimulationView):
         self.drive = Drive(self) if scenario.drive is not None else None
         self.gait = GaitRun(self) if scenario.gait is not None else None
         self.fmus = _fmu_laws(self)
+
+    # --- looking
+
+    @property
+    def pose(self) -> Pose:
+        """Place [m] and roll, pitch, yaw [rad] of the robot's base in the world, now."""
+        return live_readings.pose(self)
+
+    @property
+    def slip(self) -> dict[str, float]:
+        """Slip ratio of each wheel by its name, now: (r ω − v)/max(|r ω|, |v|), 0 at rest."""
+        return live_readings.slip(self)
+
+    @property
+    def slip_angle(self) -> dict[str, float]:
+        """Slip angle of each wheel by its name, now [rad]; 0 at rest."""
+        return live_readings.slip_angle(self)
+
+    @property
+    def sinkage(self) -> dict[str, float]:
+        """Depth of each wheel below the undisturbed surface by its name, now [m]; 0 without
+        contact. InputError on hard ground."""
+        return live_readings.sinkage(self)
+
+    def __repr__(self) -> str:
+        """As a terminal shows it: where it stands."""
+        run, robot = self.scenario.run, self.world.robot
+        at = f"{self.time:.6g} of {run.duration:g} s, {self.steps} steps of {1000 * run.step:g} ms"
+        read = "pose, slip, " + ("sinkage, " if self.world.soil is not None else "") + "qpos, qvel"
+        rows = [
+            ("time", at),
+            ("robot", ", ".join(filter(None, (
+                robot.name, several(list(robot.wheels), "wheel"),
+                several(list(robot.tracks), "track"),
+            )))),
+            ("pose", str(self.pose)[5:-1]),
+            ("stopped", self.stopped),
+            ("read", f"{read}; dataset() has the records"),
+            ("do", "step(n), run(); torque[JOINT], speed[JOINT] by hand; state(), restore(state)"),
+        ]  # fmt: skip
+        return text_card(f"Simulation of '{self.scenario.title}'", rows)
 
     # --- running
 

@@ -25,6 +25,11 @@ class State:
 
     arrays: Mapping[str, np.ndarray]
 
+    def __repr__(self) -> str:
+        """As a terminal shows it."""
+        size = sum(a.nbytes for a in self.arrays.values()) / 1e6
+        return f"State(step {self.time_step}, {len(self.arrays)} arrays of {size:.3g} MB)"
+
     @property
     def time_step(self) -> int:
         """Steps done since the start."""

@@ -47,6 +47,25 @@ class StudyRun(Run):
     members: tuple[Result, ...] = ()
     boundaries: tuple[Boundary, ...] = ()
 
+    def __repr__(self) -> str:
+        """As a terminal shows it: what was varied, and its checks."""
+        from marsyard.cards import several, text_card
+
+        stopped = sum(r.outcome.stopped is not None for r in self.members)
+        over = ", ".join(f"{d} ({n})" for d, n in self.data.sizes.items())
+        rows = [
+            (
+                "runs",
+                f"{len(self.members)} over {over}" + (f", {stopped} ended early" * bool(stopped)),
+            ),
+            ("outputs", several([str(v) for v in self.data.data_vars], "output")),
+            *(("warning", text) for text in self.warnings),
+            *(("check", f"{c.name}: {c.verdict}") for c in self.checks),
+            ("data", ".study, an xarray.Dataset; .members has the runs"),
+            ("report", self.report),
+        ]
+        return text_card(f"Study of '{self.name}'", rows)
+
     @property
     def study(self) -> xr.Dataset:
         """The outputs over the varied value."""

@@ -8,6 +8,7 @@ import re
 import socket
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from marsyard.errors import InputError
@@ -106,9 +107,10 @@ def show_until_ctrl_c(view: View) -> None:
     view.stop()
 
 
-def wait_for(stopped: threading.Event) -> None:
-    """Wait for the event, asleep: ctrl-c in the midst of its own wait can leave its lock taken."""
-    while not stopped.is_set():
+def wait_for(stopped: threading.Event, asked: Callable[[], bool] = lambda: False) -> None:
+    """Wait for the event, or until asked to end, asleep: ctrl-c in the midst of the event's own
+    wait can leave its lock taken."""
+    while not stopped.is_set() and not asked():
         time.sleep(0.2)
 
 

@@ -28,6 +28,7 @@ from marsyard.operations.teleop.session import (
     Preview,
     Shown,
 )
+from marsyard.results.gates import GateKeeper
 from marsyard.scenario import Scenario, load_scenario
 from marsyard.scenario.drive import command_kind
 from marsyard.simulation.world import build_world
@@ -49,6 +50,9 @@ class FakeSession:
         self.remote = "running"
         self.folder: Path | None = None
         self.broken = ""  # what `shown` fails with
+        self.late = 0.0  # by which the prediction is behind [s]
+        self.queue = ""
+        self.gates = GateKeeper(self.scenario.gates)
         self._lock = threading.RLock()
         self._clock, self._read = 0.0, clock.monotonic()
         self._sticks: list[tuple[float, float, float]] = [(-1e9, 0.0, 0.0)]
@@ -126,7 +130,8 @@ class FakeSession:
             return Shown(
                 time=now, link=self._view(now), remote=self.remote,
                 delayed=self._qpos(x, y, heading), delayed_time=t,
-                predicted=self._qpos(px, py, ph), predicted_time=now + self.delay / 2,
+                predicted=self._qpos(px, py, ph), predicted_time=now + self.delay / 2 - self.late,
+                queue=self.queue, gates=self._gates(t, x, y),
                 ellipse=Ellipse((px, py), (spread, 0.5 * spread), ph),
                 heading_deviation=0.02,
                 path=np.array([[p[1], p[2], 0.0] for p in path]),
@@ -142,6 +147,10 @@ class FakeSession:
                 numbers={"speed": KEPT * SPEED * self._said(self._sticks, t - self.delay)[1],
                          "slip": 1 - KEPT, "sinkage": 0.012, "tilt": 0.05, "power": 14.2},
             )  # fmt: skip
+
+    def _gates(self, t: float, x: float, y: float):
+        self.gates.observe(t, x, y)
+        return self.gates.score if self.scenario.gates else None
 
     def _predict(self, t, x, y, heading, until) -> list[tuple[float, float, float, float]]:
         path = [(t, x, y, heading)]

@@ -12,6 +12,8 @@ from browsing import IN_A_BROWSER, open_page, text, until
 from fake_session import FakeSession, FakeWorlds
 
 from marsyard.operations.desk import CommandJudged, Desk, Judged
+from marsyard.operations.desk.scene import GREEN, WHITE, YELLOW
+from marsyard.scenario import load_scenario
 
 #: a folder for pictures to look at
 PICTURES = os.environ.get("MARSYARD_PICTURES")
@@ -109,6 +111,54 @@ def test_keys_drive_and_the_prediction_is_ahead(page, desk):
     picture(page, "drive")
     page.keyboard.up("w")
     until(page, lambda: desk._stick == (0.0, 0.0) and text(page, "steering") == "released")
+
+
+def test_no_time_is_negative_though_the_prediction_is_behind(page, desk):
+    desk.session.late = 2.5  # the prediction is for a time that has passed
+    try:
+        until(page, lambda: ", now" in text(page, "legend-ghost"))
+        until(page, lambda: desk.scene._last["label prediction"] == "predicted, now")
+        assert "-" not in text(page, "legend-ghost") and "-" not in text(page, "age")
+    finally:
+        desk.session.late = 0.0
+    until(page, lambda: "in 0.5 s" in text(page, "legend-ghost"))
+
+
+def test_the_line_above_the_queue_is_what_the_session_says(page, desk):
+    assert text(page, "queue-counts") == ""
+    desk.session.queue = "stop 8 arrives in 0.4 s, ends 2; 1 under way, 1 waiting at the rover"
+    try:
+        until(page, lambda: text(page, "queue-counts") == desk.session.queue)
+    finally:
+        desk.session.queue = ""
+    until(page, lambda: text(page, "queue-counts") == "")
+
+
+def test_gates_stand_in_the_scene_and_are_counted(browser):
+    gates = [{"centre": [1.0, 0.0], "width": "2 m"}, {"centre": [40.0, 0.0], "width": "2 m"}]
+    session = FakeSession(delay=0.2, scenario=load_scenario("rt0448/test-3", {"gates": gates}))
+    desk = Desk(session, port=0, token="a-token-for-the-test")
+    try:
+        page = open_desk(browser, desk, 0.5)
+        until(page, lambda: text(page, "gates") == "0 of 2")
+        assert page.locator("#tile-gates").is_visible()
+        colours = {YELLOW, WHITE}
+        until(page, lambda: {g[0].color for g in desk.scene._gates} == colours)
+        # the rover goes through the first
+        session.gates.observe(0.0, 0.5, 0.2)
+        session.gates.observe(1.0, 1.5, 0.2)
+        until(page, lambda: text(page, "gates") == "1 of 2")
+        until(page, lambda: [g[0].color for g in desk.scene._gates] == [GREEN, YELLOW])
+        picture(page, "gates")
+        assert page.evaluate(OVERFLOWING) == []
+        assert not page.problems
+        page.close()
+    finally:
+        desk.stop()
+
+
+def test_a_page_without_gates_has_no_tile_for_them(page, desk):
+    assert not page.locator("#tile-gates").is_visible()
 
 
 def test_typing_does_not_drive(page, desk):

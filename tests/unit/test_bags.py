@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import json
+import re
 import shutil
 
 import mujoco
@@ -21,6 +23,7 @@ from marsyard.results.bags.scene import ground_mesh
 from marsyard.results.dataset import record_intervals
 from marsyard.results.export import Source, write_bag
 from marsyard.results.export.cdr import encode
+from marsyard.results.export.foxglove import LAYOUT_NAME, foxglove_layout, topics_of
 from marsyard.results.export.messages import MESSAGES, schema_name, schema_text
 from marsyard.results.ground_file import ground_of, load_ground
 from marsyard.scenario import load_scenario
@@ -386,3 +389,74 @@ def test_nothing_half_written_is_left(drop, tmp_path, monkeypatch):
     with pytest.raises(RuntimeError, match="stopped"):
         write_bag(Source(drop[0]), tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+# --- the layout of Foxglove
+
+
+def _at(message, path):
+    """What a path of Foxglove finds in a message: .field and [index]."""
+    for part in re.findall(r"\.(\w+)|\[(\d+)\]", path):
+        field, index = part
+        message = getattr(message, field) if field else message[int(index)]
+    return message
+
+
+@pytest.mark.parametrize("which", ["soil", "drop"])
+def test_the_layout_names_only_what_is_in_the_file(request, which):
+    folder, file = request.getfixturevalue(which)
+    layout = json.loads((folder / LAYOUT_NAME).read_text())
+    with file.open("rb") as stream:
+        messages = {}
+        for _, channel, _, message in make_reader(
+            stream, decoder_factories=[DecoderFactory()]
+        ).iter_decoded_messages():
+            messages[channel.topic] = message  # the last of each
+    topics = topics_of(layout)
+    assert topics and topics <= set(messages)
+    assert {"/robot_description", "/terrain"} & topics == (
+        {"/robot_description", "/terrain"} & set(messages)
+    )
+    frames = {t.child_frame_id for t in [*messages["/tf"].transforms]}
+    assert layout["configById"]["3D!scene"]["followTf"] in frames | {"base_link"}
+    lines = [p for panel in layout["configById"].values() for p in panel.get("paths", ())]
+    assert len(lines) >= 6
+    for line in lines:
+        topic, _, path = line["value"].partition(".")
+        value = _at(messages[topic], f".{path}")
+        assert isinstance(value, float), line["value"]
+    if which == "soil":
+        points = messages["/terrain"].fields
+        assert layout["configById"]["3D!scene"]["topics"]["/terrain"]["colorField"] in {
+            f.name for f in points
+        }
+        assert "Plot!sinkage" in layout["configById"]
+    else:
+        assert "Plot!sinkage" not in layout["configById"]
+    # every panel has its place, once
+    assert sorted(_places(layout["layout"])) == sorted(layout["configById"])
+
+
+def _places(layout):
+    if isinstance(layout, str):
+        return [layout]
+    assert 0 < layout["splitPercentage"] < 100 and layout["direction"] in ("row", "column")
+    return [*_places(layout["first"]), *_places(layout["second"])]
+
+
+def test_the_torques_of_the_layout_are_those_of_the_motors(soil):
+    folder, _ = soil
+    layout = json.loads((folder / LAYOUT_NAME).read_text())
+    joints = [str(j) for j in open_results(folder)["joint"].values]
+    drives = Source(folder).robot.roles["drives"]
+    lines = layout["configById"]["Plot!torque"]["paths"]
+    assert {line["label"] for line in lines} == set(drives)
+    for line in lines:
+        assert joints[int(re.search(r"\[(\d+)\]", line["value"]).group(1))] == line["label"]
+
+
+def test_a_rover_that_has_little_gets_a_layout_all_the_same():
+    layout = foxglove_layout({"/tf"}, [], {})
+    assert layout["layout"] == "3D!scene" and topics_of(layout) == set()
+    odd = foxglove_layout({"/wheel/front_left/slip_ratio"}, ["front left"], {})
+    assert topics_of(odd) == {"/wheel/front_left/slip_ratio"}

@@ -13,7 +13,7 @@ from synthetic import HUBS, RADIUS, WHEELS, XML, Slope, dataset, ground_data, so
 from marsyard.errors import InputError
 from marsyard.ground import Plane
 from marsyard.results import Ground
-from marsyard.results.movie import graphics
+from marsyard.results.movie import graphics, movie
 from marsyard.results.movie.camera import FIELD_OF_VIEW, PRESETS, Subject, headings, smooth, views
 from marsyard.results.movie.encode import check_target, gif_durations, open_writer, write_picture
 from marsyard.results.movie.graphics import picture_size
@@ -476,7 +476,7 @@ def test_without_graphics_it_says_what_to_install(monkeypatch):
     graphics.platform.cache_clear()
     monkeypatch.delenv("MUJOCO_GL", raising=False)
     tried = []
-    monkeypatch.setattr(graphics, "_works", lambda name: tried.append(name))
+    monkeypatch.setattr(graphics, "_renderer", lambda name: tried.append(name))
     with pytest.raises(InputError, match="apt-get install libegl1 libgl1-mesa-dri"):
         graphics.platform()
     assert tried == list(graphics.ORDER.get(graphics.sys.platform, graphics.LINUX))
@@ -490,4 +490,37 @@ def test_without_graphics_it_says_what_to_install(monkeypatch):
 
 
 def test_a_platform_that_is_not_there_does_not_work():
-    assert not graphics._works("no_such_platform")
+    assert graphics._renderer("no_such_platform") is None
+
+
+@pytest.mark.parametrize(
+    ("platform", "renderer", "software"),
+    [
+        ("egl", "NVIDIA H200/PCIe/SSE2", False),
+        ("egl", "Mesa Intel(R) UHD Graphics 620 (KBL GT2)", False),
+        ("cgl", "Apple M2", False),
+        ("egl", "llvmpipe (LLVM 15.0.6, 256 bits)", True),
+        ("glfw", "softpipe", True),
+        ("egl", "Google SwiftShader", True),
+        ("osmesa", "anything", True),
+        ("egl", None, False),
+    ],
+)
+def test_what_draws_is_known_by_its_name(monkeypatch, platform, renderer, software):
+    monkeypatch.setattr(graphics, "platform", lambda: platform)
+    monkeypatch.setattr(graphics, "_renderer", lambda name: renderer)
+    assert graphics.is_software() is software
+
+
+def test_without_a_graphics_card_movies_are_smaller_unless_told(monkeypatch):
+    monkeypatch.setattr(movie, "platform", lambda: "egl")
+    monkeypatch.setattr(movie, "is_software", lambda: True)
+    shot, rate, said = movie._affordable(Shot(), None)
+    assert (shot.size, rate) == ((854, 480), 12.5)
+    assert "854x480 at 12.5 pictures a second; --size 1280x720 --fps 25 makes" in said
+    shot, rate, said = movie._affordable(Shot(size=(320, 180)), None)
+    assert (shot.size, rate) == ((320, 180), 12.5) and "second; --fps 25 makes" in said
+    assert movie._affordable(Shot(size=(320, 180)), 25.0)[1:] == (25.0, "")
+    monkeypatch.setattr(movie, "is_software", lambda: False)
+    shot, rate, said = movie._affordable(Shot(), None)
+    assert (shot.size, rate, said) == ((1280, 720), 25.0, "")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from marsyard.control import Path, PathFollower, SlipCompensation, Twist, WheelLayout
+from marsyard.control.path_following import TurnEfficiency
 from marsyard.errors import InputError
 
 LAYOUT = WheelLayout.of("exomars")
@@ -142,6 +143,41 @@ def test_a_stuck_rover_is_not_driven_without_bound():
         compensation.observe(Twist(), command, 0.5)
         command = compensation.correct(Twist(0.05))
     assert command.forward == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize("efficiency", [0.3, 0.5, 0.8])
+def test_wheels_that_skid_turn_as_wanted_once_their_efficiency_is_learned(efficiency):
+    """A rover that turns by η of what its wheels say, through bends of both sides."""
+    path = _curve()
+
+    def worst(turning: TurnEfficiency | None) -> float:
+        compensation = SlipCompensation(turning=turning)
+        follower = PathFollower(path, 0.05, crab=False, compensation=compensation)
+        x, y, heading, dt = *path.point(0.0), path.heading(0.0), 0.1
+        command, off = Twist(0.05), 0.0
+        for _ in range(int(1.1 * path.length / 0.05 / dt)):
+            measured = command._replace(turn=efficiency * command.turn)
+            x, y = (
+                x + measured.forward * np.cos(heading) * dt,
+                y + (measured.forward * np.sin(heading) * dt),
+            )
+            heading += measured.turn * dt
+            command = follower.update(x, y, heading, measured, command, dt)
+            off = max(off, abs(path.cross_track(x, y, follower.s)))
+        return off
+
+    learned = TurnEfficiency()
+    assert worst(learned) < 0.01
+    assert learned.value == pytest.approx(efficiency, rel=0.02)
+
+
+def test_what_is_learned_of_turning_has_bounds_and_needs_a_turn():
+    turning = TurnEfficiency(least=0.25)
+    turning.observe(0.02, 0.0, 10.0)
+    assert turning.value == 1.0
+    for _ in range(1000):
+        turning.observe(0.0, 0.1, 0.1)
+    assert turning.value == 0.25
 
 
 def test_bad_input_in_one_sentence():

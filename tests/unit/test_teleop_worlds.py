@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
-
 import pytest
 
-from marsyard.cli.teleop import _truth, _until_asked_to_end, link_of
+from marsyard.cli.teleop import _truth, link_of
 from marsyard.errors import InputError
 from marsyard.operations.teleop.truth import truth_of
 from marsyard.operations.teleop.worlds import Worlds
@@ -100,20 +96,3 @@ def test_which_truth_is_asked_for():
     assert _truth(["same"]) == (None, {})
     assert _truth(["gravity=2"]) == (None, {"gravity": 2})
     assert _truth(["control/goal"]) == ("control/goal", None)
-
-
-@pytest.mark.skipif(
-    threading.current_thread() is not threading.main_thread(), reason="signals are the main one's"
-)
-def test_sigterm_ends_in_good_order():
-    before, done = signal.getsignal(signal.SIGTERM), []
-    with _until_asked_to_end():
-        try:
-            os.kill(os.getpid(), signal.SIGTERM)
-            signal.pause()
-            done.append("not ended")
-        finally:
-            # a second one does not cut the report off
-            os.kill(os.getpid(), signal.SIGTERM)
-            done.append("report")
-    assert done == ["report"] and signal.getsignal(signal.SIGTERM) is before

@@ -17,6 +17,7 @@ from marsyard.errors import InputError
 from marsyard.results.dataset import series
 from marsyard.scenario import load_scenario, validate
 from marsyard.simulation import Diverged, Simulation, State
+from marsyard.simulation.drive import seen_twist
 
 PATH = [[0, 0], [0.5, 0], [1.2, 0.1], [2, 0.1]]
 
@@ -470,6 +471,51 @@ def test_a_rover_without_steering_turns_on_the_spot_first(mode):
     sim = drive([{"path": [[0, 0], [-1, 0]], "speed": 0.1}], 120, robot=robot, drive=more)
     assert sim.done and sim.drive.remarks() == []
     assert np.hypot(sim.qpos[0] + 1, sim.qpos[1]) < 0.06
+
+
+@pytest.mark.parametrize("shape", ["arc", "S"])
+@pytest.mark.parametrize(
+    "rover", ["rashid_like", "marsokhod_like", "roburoc", "vehicle_2001", "tracked_rover"]
+)
+def test_rovers_without_steering_keep_to_bends_by_default(rover, shape):
+    turn = np.linspace(0.0, 1.0, 12)
+    arc = np.stack([2 * np.sin(turn), 2 - 2 * np.cos(turn)], axis=-1)
+    wave = np.array([[0, 0], [0.75, 0.3], [1.5, 0], [2.25, -0.3], [3, 0]])
+    points = arc if shape == "arc" else wave
+    robot = {
+        "name": rover, "position": [0, 0, 1], "settle": True,
+        "attitude": [0, 0, Path(points, smooth=True).heading(0.0)],
+    }  # fmt: skip
+    sim = drive(
+        [{"path": points.tolist(), "speed": 0.1}], robot=robot, interaction={"friction": 0.6},
+        drive={"acceleration": 0.05}, run={"step": 2e-3},
+    )  # fmt: skip
+    assert sim.done and sim.drive.remarks() == []
+    assert np.nanmax(np.abs(sim.dataset().path_offset)) < 0.05
+
+
+def test_what_is_seen_of_the_motion_does_not_depend_on_how_the_body_is_pitched():
+    """Along a side slope and down it, by a body with its nose up and down (R = Rz Ry Rx)."""
+
+    def attitude(heading, pitch, roll):
+        (cz, cy, cx), (sz, sy, sx) = np.cos([heading, pitch, roll]), np.sin([heading, pitch, roll])
+        Rz = np.array([[cz, -sz, 0], [sz, cz, 0], [0, 0, 1]])
+        Ry = np.array([[cy, 0, sy], [0, 1, 0], [-sy, 0, cy]])
+        return Rz @ Ry @ np.array([[1, 0, 0], [0, cx, -sx], [0, sx, cx]])
+
+    lean = np.radians(8.0)  # the ground rises to the left
+    forwards = np.array([0.05, 0.0, 0.0])
+    slide = -0.01 * np.array([0.0, np.cos(lean), np.sin(lean)])
+    for pitch in np.radians([-30.0, 0.0, 30.0]):
+        # the body's lean that keeps its left along the slope
+        roll = np.arcsin(np.sin(lean) / np.cos(pitch))
+        turn = attitude(0.0, pitch, roll)
+        heading = attitude(0.7, 0.0, 0.0)
+        seen = seen_twist(heading @ turn, heading @ (forwards + slide), 0.2)
+        assert seen.forward == pytest.approx(0.05, rel=1e-3)
+        assert seen.left == pytest.approx(-0.01, rel=0.02)
+    backwards = seen_twist(turn, -forwards, 0.2)
+    assert backwards.forward == pytest.approx(-0.05) and backwards.turn == 0.2
 
 
 def test_a_path_that_was_missed_is_said():

@@ -53,6 +53,12 @@ class Candidate:
     outcomes: Mapping[tuple[str, int], Outcome]
 
 
+def _objectives(found: Optimized, k: int) -> str:
+    """The objectives of a candidate, by name."""
+    objectives, values = found.study.objectives, found.candidates[k].score.objectives
+    return ", ".join(f"{o.output} {v:.4g}" for o, v in zip(objectives, values, strict=True))
+
+
 @dataclass(frozen=True)
 class Optimized:
     """A finished optimisation: `data` is its data set, `front` the non-dominated candidates."""
@@ -62,6 +68,21 @@ class Optimized:
     data: xr.Dataset
     folder: Path | None
     info: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        """As a terminal shows it: the candidates that none dominates."""
+        from marsyard.cards import text_card
+
+        front = self.front
+        best = [(f"front {k}", f"{self.words(k)}: {_objectives(self, k)}") for k in front[:8]]
+        rows = [
+            ("candidates", f"{len(self.candidates)}, {len(self.infeasible)} of them infeasible"),
+            *best,
+            ("more", f"{len(front) - 8} on the front, in .front" if len(front) > 8 else ""),
+            ("data", ".data, an xarray.Dataset; .candidates, .front"),
+            ("folder", self.folder),
+        ]
+        return text_card("Optimisation", rows)
 
     @property
     def study(self) -> OptimizeFile:

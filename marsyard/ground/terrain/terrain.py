@@ -42,6 +42,22 @@ class Terrain:
     soil_mapping: SoilMapping = field(repr=False)
     bounds: Bounds | None = None
 
+    def __repr__(self) -> str:
+        """As a terminal shows it."""
+        from marsyard.cards import several, text_card
+
+        bounds = (
+            "endless"
+            if self.bounds is None
+            else "x {:g} to {:g}, y {:g} to {:g} m".format(*self.bounds)
+        )
+        rows = [
+            ("layers", len(self.layers)),
+            ("soils", several([s for s in self.soils if s != "default"], "soil")),
+            ("bounds", bounds),
+        ]
+        return text_card(f"Terrain '{self.title}'", rows)
+
     @property
     def soils(self) -> tuple[str, ...]:
         """Names of the soils that occur; the first is the default."""

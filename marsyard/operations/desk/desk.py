@@ -39,6 +39,8 @@ from marsyard.web.viser_filter import heed_only
 from marsyard.web.viser_site import path_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from marsyard.operations.teleop.session import Preview, Session, Shown
     from marsyard.scenario.schema import Scenario
 
@@ -119,9 +121,9 @@ class Desk:
         self._thread = threading.Thread(target=self._watch, name="desk", daemon=True)
         self._thread.start()
 
-    def wait(self) -> None:
-        """Wait until it is stopped."""
-        wait_for(self._stopped)
+    def wait(self, asked: Callable[[], bool] = lambda: False) -> None:
+        """Wait until it is stopped, or `asked` to end."""
+        wait_for(self._stopped, asked)
 
     def stop(self) -> None:
         """End the desk and free the port."""
@@ -283,9 +285,14 @@ class Desk:
             "stick": list(self._stick),
             "orders": [
                 {"id": o.id, "words": o.words, "state": o.state, "since": o.since,
-                 "reason": o.reason}
+                 "reason": o.reason, "open": o.open}
                 for o in shown.orders[-MOST_ORDERS:]
             ],
+            "queue": shown.queue,
+            "gates": None if shown.gates is None else {
+                "words": shown.gates.words, "passed": shown.gates.passed,
+                "count": len(shown.gates.states), "next": shown.gates.next,
+            },
         }  # fmt: skip
 
     def _no_state(self) -> dict[str, Any]:
@@ -297,6 +304,7 @@ class Desk:
             "pages": self.pages.count, "remote": "none", "remote_reason": "", "link": "none",
             "mode": "nominal", "stopping": False, "missing": 0, "late": 0, "words": [],
             "heading_deviation": 0.0, "numbers": {}, "stick": [0.0, 0.0], "orders": [],
+            "queue": "", "gates": None,
             **dict.fromkeys(none),
         }  # fmt: skip
 

@@ -8,6 +8,8 @@
     white line             places that telemetry told; blue dots: what had been predicted for them
     green                  a preview of a sequence, with its end
     orange                 goals and points set by clicks
+    poles                  gates: yellow the next one, white those behind it, green those passed,
+                           red those left out; numbered, a line on the ground between the posts
 
 Only what has changed is given to viser, which sends each viewer the newest of it. Each viewer looks
 with a camera of his own.
@@ -33,14 +35,21 @@ if TYPE_CHECKING:
     import viser
 
     from marsyard.operations.teleop.session import Ellipse, Preview, Session, Shown
+    from marsyard.results.gates import GateScore
+    from marsyard.scenario.gates import Gate
 
 BLUE = (70, 160, 255)
 GREEN = (60, 220, 130)
 ORANGE = (255, 150, 40)
 WHITE = (240, 240, 240)
+YELLOW = (255, 214, 40)
+RED = (235, 70, 60)
+#: colour of a gate by what became of it
+GATES = {"passed": GREEN, "missed": RED, "next": YELLOW, "ahead": WHITE}
 LIFT = 0.02  # of lines above the ground [m]
 MOST_POINTS = 400  # of a line
 MARGIN = 12.0  # ground shown around the rover [m]
+POST = 0.35  # height of the posts of gates, of the rover's size
 CELL = 0.125  # of the terrain as it is drawn [m]
 SAME = 0.005  # difference of positions from which on two rovers are drawn [m] or of quaternions
 SETTLED = 2.0  # time after which a camera is where it was set [s]
@@ -53,7 +62,7 @@ class DeskScene:
     def __init__(self, session: Session, server: viser.ViserServer) -> None:
         from marsyard.robot import load_robot
 
-        self.server, self.model = server, session.model
+        self.server, self.model, self.scenario = server, session.model, session.scenario
         self._other = mujoco.MjData(self.model)  # for whoever asks from another thread
         self.ground = ClickedGround(session.scenario)
         self._data = mujoco.MjData(self.model)
@@ -75,6 +84,7 @@ class DeskScene:
         self.preview: Preview | None = None
         self._marks: list[Any] = []
         self._last: dict[str, Any] = {}
+        self._gates: list[list[Any]] = []  # pieces of each gate
         self._build()
         self._look_first(start)
 
@@ -113,10 +123,48 @@ class DeskScene:
             "prediction": view.add_label("/label-prediction", "", visible=False),
         }
 
+    def _draw_gate(self, number: int, gate: Gate, state: str) -> None:
+        """A gate in the colour of its state, in place of the one before."""
+        view, high = self.server.scene, POST * self.size
+        for handle in self._gates[number]:
+            handle.remove()
+        posts = gate.posts()
+        feet = np.column_stack([posts, self._height(posts[:, 0], posts[:, 1])])
+        tops = feet + [0, 0, high]
+        name, colour = f"/gates/{number}", GATES[state]
+        poles = [
+            view.add_cylinder(
+                f"{name}/post{k}", 0.03 * self.size, high, color=colour,
+                position=tuple(foot + [0, 0, high / 2]),
+            )
+            for k, foot in enumerate(feet)
+        ]  # fmt: skip
+        line = np.stack([feet[:1], feet[1:]], axis=1) + [0, 0, LIFT]
+        across = view.add_line_segments(
+            f"{name}/line", line.astype(np.float32), colour, thickness=2.0,
+            thickness_units="screen",
+        )  # fmt: skip
+        label = view.add_label(f"{name}/label", str(number + 1), position=tuple(tops.mean(axis=0)))
+        self._gates[number] = [*poles, across, label]
+
+    def _show_gates(self, score: GateScore | None) -> None:
+        gates = self.scenario.gates
+        states = ("ahead",) * len(gates) if score is None else score.states
+        if not self._gates:
+            self._gates = [[] for _ in gates]
+        for number, (gate, state) in enumerate(zip(gates, states, strict=True)):
+            if self._new(f"gate {number}", state):
+                self._draw_gate(number, gate, state)
+
     def clear(self) -> None:
         """Take all of it away."""
         with self._lock, self.server.atomic():
-            handles = [*self._roots.values(), *self._lines.values(), *self._labels.values()]
+            handles = [
+                *(piece for gate in self._gates for piece in gate),
+                *self._roots.values(),
+                *self._lines.values(),
+                *self._labels.values(),
+            ]
             handles += [self._region, self._forecasts, *self._hard, *self._marks]
             for handle in (*handles, *([] if self._terrain is None else [self._terrain])):
                 with contextlib.suppress(RuntimeError, KeyError):
@@ -158,6 +206,7 @@ class DeskScene:
             self._show_forecasts(shown.forecasts)
             self._show_ellipse(shown.ellipse)
             self._show_labels(shown)
+            self._show_gates(shown.gates)
         self._follow_ground()
         self._follow_cameras()
 
@@ -234,11 +283,13 @@ class DeskScene:
     def _show_labels(self, shown: Shown) -> None:
         high = np.array([0, 0, 0.75 * self.size])
         if shown.delayed is not None and shown.delayed_time is not None:
-            age = shown.time - shown.delayed_time
+            age = max(0.0, shown.time - shown.delayed_time)
             self._set_label("rover", f"telemetry, {age:.1f} s old", high)
         if shown.predicted is not None and shown.predicted_time is not None:
             ahead = shown.predicted_time - shown.time
-            self._set_label("prediction", f"predicted, in {ahead:.1f} s", 1.35 * high)
+            # a prediction that is behind is for a time that has passed: it is shown as now
+            when = "now" if ahead < 0.05 else f"in {ahead:.1f} s"
+            self._set_label("prediction", f"predicted, {when}", 1.35 * high)
 
     def _set_label(self, name: str, text: str, above: np.ndarray) -> None:
         label = self._labels[name]

@@ -211,10 +211,12 @@ class ProcessRemote:
         """Of its process."""
         return self._process.pid
 
-    def wait(self, timeout: float = 600.0) -> bool:
-        """Wait until it is built; whether it is."""
+    def wait(self, timeout: float = 600.0, asked: Callable[[], bool] = lambda: False) -> bool:
+        """Wait until it is built, or `asked` to end; whether it is built."""
         end = clock.monotonic() + timeout
         while self.state == "starting" and self.reason != "ready" and clock.monotonic() < end:
+            if asked():
+                break
             self._hear(0.1)
         return self.reason == "ready"
 
@@ -322,9 +324,11 @@ def _run(pipe: Connection, truth: Truth) -> None:
     """The rover's process."""
     import signal
 
-    # ctrl-c and the end of a group of processes are for the operator's, which closes this one
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    # ctrl-c, the end of a group of processes and a terminal that is closed are for the operator's
+    # process, which closes this one
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     try:
         world = truth.build()
         pipe.send(("ready",))

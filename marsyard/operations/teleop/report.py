@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from marsyard.control.rover_kinematics import half_width_of
 from marsyard.errors import InputError
 from marsyard.files import parse_json, read_text
+from marsyard.results.gates import GateScore, score_gates
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -107,12 +109,59 @@ def _draw_path(ds: xr.Dataset, session: Teleoperation, file: Path) -> Path:
     true = _true_path(session)
     if len(true):
         axes.plot(true[:, 1], true[:, 2], color="0.6", lw=3, label="true")
+    _draw_gates(axes, session)
     axes.plot(ds.told_x, ds.told_y, ".", ms=4, label="told")
     axes.plot(ds.predicted_x, ds.predicted_y, "x", ms=4, label="predicted for it")
     axes.set(xlabel="x [m]", ylabel="y [m]", aspect="equal", title="Path")
     axes.legend()
     figure.savefig(file, dpi=100)
     return file
+
+
+def _draw_gates(axes: Any, session: Teleoperation) -> None:
+    """Gates as lines between their posts, with their numbers."""
+    score = gate_score(session)
+    if score is None:
+        return
+    colours = {"passed": "tab:green", "missed": "tab:red"}
+    for number, (gate, state) in enumerate(
+        zip(session.scenario.gates, score.states, strict=True), 1
+    ):
+        x, y = gate.posts().T
+        axes.plot(x, y, "o-", color=colours.get(state, "tab:orange"), ms=5, lw=1)
+        axes.annotate(str(number), gate.centre, ha="center", va="center", fontsize=8)
+
+
+def gate_score(session: Teleoperation) -> GateScore | None:
+    """How the rover took the gates of the scenario: by its own log, by telemetry without one; none
+    where there are no gates."""
+    if not session.scenario.gates:
+        return None
+    true = _true_path(session)
+    if not len(true):
+        return session.gates()
+    return score_gates(
+        session.scenario.gates, true[:, 0], true[:, 1:],
+        half_width_of(session.scenario.robot.name),
+    )  # fmt: skip
+
+
+def _gate_rows(session: Teleoperation) -> list[tuple[str, str]]:
+    """The score of the gates as facts."""
+    score = gate_score(session)
+    if score is None:
+        return []
+    text = score.words
+    if score.duration is not None:
+        text += f", from the first to the last in {score.duration:.0f} s"
+    rows = [("gates", text)]
+    for p in score.passages:
+        side = "left" if p.offset > 0 else "right"
+        rows.append(
+            (f"gate {p.number}", f"at {p.time:.1f} s, {100 * abs(p.offset):.0f} cm {side} of its "
+             "middle")
+        )  # fmt: skip
+    return rows
 
 
 def _draw_errors(ds: xr.Dataset, session: Teleoperation, file: Path) -> Path:
@@ -205,6 +254,7 @@ def _facts(session: Teleoperation, ds: xr.Dataset) -> list[tuple[str, str]]:
         ("telemetry", f"{session.operator.gaps.received} heard, {view.missing} missing"),
         ("orders", ", ".join(f"{n} {state}" for state, n in view.orders.items()) or "none"),
     ]
+    out += _gate_rows(session)
     moving = ds.driven.values > 0.02
     if moving.sum() >= 4:
         errors = ds.error_distance.values[moving]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from marsyard.operations.operator_side import View
     from marsyard.operations.sequence import Sequence
+    from marsyard.results.gates import GateScore
     from marsyard.scenario.schema import Scenario
 
 
@@ -34,13 +35,15 @@ class Ellipse:
 
 @dataclass(frozen=True)
 class OrderShown:
-    """An order in the queue: its id, what it is in words, its state, since when [s], and why."""
+    """An order in the queue: its id, what it is in words, its state, since when [s], why or what
+    comes next, and whether anything can still come of it (see `teleop.queue`)."""
 
     id: int
     words: str
     state: str
     since: float
     reason: str = ""
+    open: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,9 @@ class Shown:
         ellipse: of the predicted place; heading_deviation: of the predicted heading [rad].
         path: predicted places from the delayed one on, (n, 3) [m].
         trail: places that telemetry told, (n, 3) [m]. forecasts: places predicted for them, (n, 3).
-        orders: newest last. beliefs: of soil parameters. errors: of past predictions, newest last.
+        orders: newest last. queue: what is open of them, in one line. gates: how those of the
+            scenario stand by telemetry, none without gates.
+        beliefs: of soil parameters. errors: of past predictions, newest last.
         numbers: by name, for the eye: speed, slip, sinkage, tilt, power …
     """
 
@@ -98,6 +103,8 @@ class Shown:
     trail: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     forecasts: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     orders: tuple[OrderShown, ...] = ()
+    queue: str = ""
+    gates: GateScore | None = None
     beliefs: tuple[Belief, ...] = ()
     errors: tuple[PredictionError, ...] = ()
     numbers: dict[str, float] = field(default_factory=dict)

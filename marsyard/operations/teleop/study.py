@@ -35,9 +35,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.control.path_following import Path, wrapped
+from marsyard.control.rover_kinematics import half_width_of
 from marsyard.operations.link import Duplex, preset
 from marsyard.operations.teleop.teleoperation import Teleoperation
 from marsyard.operations.teleop.vehicle import Noise, pose_of
+from marsyard.results.gates import GateScore, score_gates
 
 if TYPE_CHECKING:
     from marsyard.scenario.schema import Scenario
@@ -68,6 +70,7 @@ class Outcome:
         errors: of prediction against the truth, (n, 3): time [s], distance [m], heading [rad].
         inside: share of predictions whose 95 % ellipse held the truth.
         places: true ones, (n, 3): time, x, y. shown: as predicted, or told, (n, 3).
+        gates: how the true rover took those of the scenario; none without gates.
         beliefs: factors on the soil's numbers at the end, by name.
     """
 
@@ -81,6 +84,7 @@ class Outcome:
     inside: float = math.nan
     places: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     shown: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    gates: GateScore | None = None
     beliefs: dict[str, float] = field(default_factory=dict)
 
     def error(self, part: str = "second half") -> float:
@@ -250,6 +254,10 @@ class _Run:
 
     def finish(self, began: float) -> Outcome:
         out, true = self.outcome, np.array(self._true)
+        if self.session.scenario.gates:
+            scenario = self.session.scenario
+            half_width = half_width_of(scenario.robot.name)
+            out.gates = score_gates(scenario.gates, true[:, 0], true[:, 1:3], half_width)
         out.places, out.shown = true[:, :3], np.array(self._shown).reshape(-1, 3)
         driven = true[true[:, 0] >= began]
         steps = np.hypot(*np.diff(driven[:, 1:3], axis=0).T)
@@ -362,6 +370,8 @@ def table_of(comparisons: Iterable[Comparison]) -> str:
             numbers = (
                 f"{out.time:8.1f} s  {100 * out.rms:6.1f} cm rms  {100 * out.greatest:6.1f} cm"
             )
+            if out.gates is not None and not out.failed:
+                numbers += f"  {out.gates.passed}/{len(out.gates.states)} gates"
             error = "" if math.isnan(out.error()) else f"  error {100 * out.error():.2f} cm"
             lines.append(f"  {name:<26}{out.failed or numbers}{error}")
         lines.append(

@@ -36,7 +36,6 @@ prediction nor a full disk ends the driving: both are told.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import math
 import threading
@@ -49,6 +48,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from marsyard.control.rover_kinematics import half_width_of
 from marsyard.errors import InputError
 from marsyard.operations.link import Duplex, preset
 from marsyard.operations.messages import Drive, Goal, Telemetry, encode
@@ -62,6 +62,7 @@ from marsyard.operations.teleop.predictor import (
     Predictor,
     Told,
 )
+from marsyard.operations.teleop.queue import command_words, queue_words, shown_orders
 from marsyard.operations.teleop.records import Lines
 from marsyard.operations.teleop.remote import InlineRemote, ProcessRemote, Remote, Truth
 from marsyard.operations.teleop.session import (
@@ -70,7 +71,8 @@ from marsyard.operations.teleop.session import (
     Preview,
     Shown,
 )
-from marsyard.operations.teleop.vehicle import Noise, actions_of, line_of, words_of
+from marsyard.operations.teleop.vehicle import Noise, actions_of, line_of
+from marsyard.results.gates import GateKeeper, GateScore
 
 if TYPE_CHECKING:
     import mujoco
@@ -155,18 +157,23 @@ class Teleoperation:
             truth or scenario, self.settings, telemetry_period, noise, self.link.down.settings,
             self.folder,
         )  # fmt: skip
-        # the process builds its world while this one builds the predictor
-        self.remote: Remote = ProcessRemote(made) if process else _inline(made)
+        self.predict = predict
         try:
+            # the process builds its world while this one builds the predictor
+            self.remote: Remote = ProcessRemote(made) if process else _inline(made)
             self.predictor = Predictor(scenario, self.settings, noise=noise, adapt=adapt)
+            if isinstance(self.remote, _Late):
+                self.remote = self.remote.build()
+            self._begin(scenario, speed, turn)
         except BaseException:
-            if isinstance(self.remote, ProcessRemote):
-                self.remote.abandon()
+            # whatever ends it, ctrl-c too: neither a process nor a lock is left behind
+            if isinstance(getattr(self, "remote", None), ProcessRemote):
+                self.remote.abandon()  # type: ignore[attr-defined]
             self._lines.close()
             raise
-        self.predict = predict
-        if isinstance(self.remote, _Late):
-            self.remote = self.remote.build()
+
+    def _begin(self, scenario: Scenario, speed: float | None, turn: float | None) -> None:
+        """All that is known before the first tick."""
         vehicle = self.predictor.vehicle
         self.scenario: Scenario = scenario
         self.model: mujoco.MjModel = vehicle.simulation.model
@@ -198,6 +205,7 @@ class Teleoperation:
         self._forecasts: list[tuple[float, float, float]] = []
         self.errors: list[PredictionError] = []
         self.record: dict[str, list[Any]] = {"time": [], "told": [], "predicted": [], "axes": []}
+        self._gates = GateKeeper(scenario.gates, half_width_of(scenario.robot.name))
         self._closed: Path | None | bool = False
 
     # time -------------------------------------------------------------------------------------
@@ -208,10 +216,13 @@ class Teleoperation:
             self._tick(now)
         self._think()
 
-    def start(self) -> Teleoperation:
-        """Begin by the wall clock, in threads of its own; waits until the rover is there."""
+    def start(self, asked: Callable[[], bool] = lambda: False) -> Teleoperation:
+        """Begin by the wall clock, in threads of its own; waits until the rover is there, unless it
+        is `asked` to end before."""
         if isinstance(self.remote, ProcessRemote):
-            self.remote.wait()
+            self.remote.wait(asked=asked)
+        if asked():
+            return self
         epoch = clock.monotonic()
         if isinstance(self.remote, ProcessRemote):
             self.remote.begin(epoch)
@@ -270,6 +281,8 @@ class Teleoperation:
         self._fresh.append(told)
         x, y, z = told.position
         self._trail.append((x, y, z))
+        offset = self.operator.clock.offset or 0.0
+        self._gates.observe(max(0.0, told.time - offset), x, y)
         self._lines.write(
             "telemetry", arrived=arrived, number=told.number, time=told.time, order=told.order,
             mode=told.mode, position=list(told.position), attitude=list(told.attitude),
@@ -285,7 +298,7 @@ class Teleoperation:
             if known != entry.state:
                 self._known[entry.id] = entry.state
                 self._lines.write(
-                    "orders", time=now, id=entry.id, what=_words(entry), state=entry.state,
+                    "orders", time=now, id=entry.id, what=command_words(entry), state=entry.state,
                     given=entry.given, reason=entry.reason,
                 )  # fmt: skip
 
@@ -581,7 +594,9 @@ class Teleoperation:
                 heading_deviation=0.0 if p is None else p.heading_deviation,
                 path=np.zeros((0, 3)) if p is None else p.path,
                 trail=_places(self._trail), forecasts=_places(self._forecasts),
-                orders=self.orders(), beliefs=self.predictor.adaptation.beliefs(),
+                orders=self.orders(),
+                queue=queue_words(self.operator, now, self._delay_up()), gates=self.gates(),
+                beliefs=self.predictor.adaptation.beliefs(),
                 errors=tuple(self.errors[-SHOWN:]), numbers=self._numbers(told),
             )  # fmt: skip
 
@@ -638,12 +653,15 @@ class Teleoperation:
 
     def orders(self) -> tuple[OrderShown, ...]:
         """The newest orders, oldest first."""
-        out = []
-        newest = itertools.islice(reversed(self.operator.entries.values()), SHOWN)
-        for entry in reversed(list(newest)):
-            since = entry.history[-1][0] if entry.history else entry.given
-            out.append(OrderShown(entry.id, _words(entry), entry.state, since, entry.reason))
-        return tuple(out)
+        return shown_orders(self.operator, self._present, self._delay_up(), SHOWN)
+
+    def gates(self) -> GateScore | None:
+        """How the gates of the scenario stand by telemetry; none where it has none."""
+        return self._gates.score if self.scenario.gates else None
+
+    def _delay_up(self) -> float:
+        """How long a message takes to the rover, by the operator's clock [s]."""
+        return max(0.0, self.uplink() - (self.operator.clock.offset or 0.0))
 
     def _numbers(self, told: Telemetry | None) -> dict[str, float]:
         if told is None:
@@ -686,13 +704,16 @@ class Teleoperation:
         """End both worlds; the folder that holds what was recorded."""
         if not isinstance(self._closed, bool):
             return self._closed
+        if isinstance(self.remote, ProcessRemote) and not self._threads:
+            self.abandon()  # it was never begun: there is nothing to save
+            return None
         self._ending.set()
-        for thread in self._threads:
-            thread.join(30.0)
-        with contextlib.suppress(InputError):
-            self.operator.flush(self._present, current=True)
-        truth = self.remote.close()
         try:
+            for thread in self._threads:
+                thread.join(30.0)
+            with contextlib.suppress(InputError):
+                self.operator.flush(self._present, current=True)
+            truth = self.remote.close()
             if self.folder is not None:
                 self._save(self.folder, truth)
         finally:
@@ -744,12 +765,6 @@ def _usual_speed(scenario: Scenario) -> float:
     speeds = [float(c.speed) for c in commands if hasattr(c, "speed")]
     speeds += [abs(float(c.steer)) for c in commands if hasattr(c, "steer")]
     return max(speeds, default=0.0) or 0.05
-
-
-def _words(entry: Entry) -> str:
-    if entry.kind == "order" and entry.action is not None:
-        return words_of(entry.action)
-    return {"stop": "emergency stop", "flush": "flush", "resume": "resume"}[entry.kind]
 
 
 def _may_wait(entry: Entry) -> bool:

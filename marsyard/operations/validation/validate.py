@@ -92,6 +92,21 @@ class Validation:
     info: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
 
+    def __repr__(self) -> str:
+        """As a terminal shows it: the verdict and why."""
+        from marsyard.cards import several, text_card
+
+        rows = [
+            ("verdict", f"{self.verdict.upper()}: {self.judgement.why}"),
+            ("runs", f"{self.data.sizes.get('run', 0)}" + ", stopped early" * self.stopped),
+            ("commands", len(self.sequence.sequence)),
+            ("limits", several([limit.name for limit in self.limits], "limit")),
+            ("not judged", "; ".join(f"{k}: {v}" for k, v in self.not_judged.items())),
+            ("data", ".data, an xarray.Dataset; .judgement"),
+            ("report", self.report),
+        ]
+        return text_card("Validation", rows)
+
     @property
     def verdict(self) -> Word:
         """go, caution or no-go."""

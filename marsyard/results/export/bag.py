@@ -42,6 +42,7 @@ from marsyard.results._extras import needed
 from marsyard.results.curves import followed_paths
 from marsyard.results.dataset import record_intervals
 from marsyard.results.export.cdr import encode
+from marsyard.results.export.foxglove import LAYOUT_NAME, foxglove_layout
 from marsyard.results.export.imu import specific_force
 from marsyard.results.export.inner_links import inner_frames
 from marsyard.results.export.messages import FLOAT32, schema_name, schema_text, topic_names
@@ -67,7 +68,7 @@ Message = tuple[float, str, str, tuple[Any, ...]]  # time [s], topic, type, fiel
 
 
 def write_bag(source: Source, folder: Path) -> list[Path]:
-    """Write `run.mcap` of a run into a folder."""
+    """Write `run.mcap` of a run into a folder, and a layout of Foxglove for it."""
     needed("mcap", "ros")
     if not source.ds.sizes["time"]:
         raise InputError(
@@ -76,14 +77,22 @@ def write_bag(source: Source, folder: Path) -> list[Path]:
         )
     path = Path(folder) / FILE_NAME
     with replacing(path) as part, part.open("wb") as stream:
-        _write(stream, source)
-    return [path]
+        topics = _write(stream, source)
+    joints = [str(j) for j in source.ds["joint"].values]
+    drives = source.robot.roles.get("drives", ())
+    motors = {name: k for k, name in enumerate(joints) if name in drives}
+    layout = Path(folder) / LAYOUT_NAME
+    text = json.dumps(foxglove_layout(topics, source.wheels, motors), indent=2)
+    with replacing(layout) as part:
+        part.write_text(text + "\n", encoding="utf-8")
+    return [path, layout]
 
 
 # --- the file
 
 
-def _write(stream: Any, source: Source) -> None:
+def _write(stream: Any, source: Source) -> set[str]:
+    """Write the file; its topics."""
     from mcap.writer import CompressionType, Writer
 
     writer = Writer(stream, compression=CompressionType.ZSTD)
@@ -111,6 +120,7 @@ def _write(stream: Any, source: Source) -> None:
     for name, media, content in _attachments(source):
         writer.add_attachment(0, 0, name, media, content)
     writer.finish()
+    return set(channels)
 
 
 def _quality(latched: bool) -> str:

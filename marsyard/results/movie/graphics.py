@@ -34,8 +34,11 @@ context = importlib.import_module("mujoco." + sys.argv[1]).GLContext(64, 64)
 context.make_current()
 model = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
 mujoco.MjrContext(model, 100)
-print("drawn")
+from OpenGL import GL
+print("drawn by", (GL.glGetString(GL.GL_RENDERER) or b"").decode(errors="replace"))
 """
+#: what names of renderers say that draw on the processor
+_SOFTWARE = ("llvmpipe", "softpipe", "swrast", "swiftshader", "software", "basic render")
 _PATIENCE = 60.0  # [s]
 #: pictures are drawn that much larger and made smaller afterwards, for smooth edges; in software
 #: this takes half the time of several samples per pixel and smooths textures and shadows too
@@ -52,12 +55,20 @@ def platform() -> str:
     elif wanted in ("disable", "disabled", "off", "false", "0"):
         raise InputError(f"MUJOCO_GL={wanted} disables drawing; unset it or set it to {tried[0]}")
     for name in tried:
-        if _works(name):
+        if _renderer(name) is not None:
             return name
     raise InputError(f"no graphics library found (tried {', '.join(tried)}); {INSTALL}")
 
 
-def _works(name: str) -> bool:
+def is_software() -> bool:
+    """Whether pictures are drawn by the processor, because no graphics card is used."""
+    name = platform()
+    return name == "osmesa" or any(said in (_renderer(name) or "").lower() for said in _SOFTWARE)
+
+
+@lru_cache
+def _renderer(name: str) -> str | None:
+    """What draws with a platform library, as OpenGL calls it; none if the library does not work."""
     surroundings = {k: v for k, v in os.environ.items() if k != "PYOPENGL_PLATFORM"}
     surroundings["MUJOCO_GL"] = name
     try:
@@ -66,8 +77,9 @@ def _works(name: str) -> bool:
             text=True, timeout=_PATIENCE, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
-        return False
-    return "drawn" in done.stdout
+        return None
+    found = [line for line in done.stdout.splitlines() if line.startswith("drawn by")]
+    return found[-1].removeprefix("drawn by").strip() if found else None
 
 
 class Canvas:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from marsyard.errors import InputError, suggest
 from marsyard.results.movie.camera import View, preset_named, views
 from marsyard.results.movie.encode import check_target, open_writer, write_picture
-from marsyard.results.movie.graphics import check_size, platform
+from marsyard.results.movie.graphics import check_size, is_software, platform
 from marsyard.results.movie.overlay import Legend, Overlay
 from marsyard.results.movie.stage import Stage
 from marsyard.results.movie.take import Take, open_take
 from marsyard.results.replay import run_folder
 
+#: size [pixels] and rate [1/s] of movies, and of those that are drawn without a graphics card
+SIZE, RATE = (1280, 720), 25.0
+SIZE_IN_SOFTWARE, RATE_IN_SOFTWARE = (854, 480), 12.5
 LONGEST = 20.0  # of a movie whose speed is not given [s]
 MOST_FRAMES = 20_000
 COLOURS = ("change", "soil")
@@ -36,7 +40,8 @@ class Shot:
             body: of the robot, that is looked at instead of the whole.
         azimuth: of looking, against the robot's heading [rad]; elevation [rad], negative looks
             down; distance [m]; None takes the preset's.
-        size: width and height of the pictures [pixels], both even.
+        size: width and height of the pictures [pixels], both even; by default `SIZE`, of a movie
+            that is drawn without a graphics card `SIZE_IN_SOFTWARE`.
         forces: draw arrows; force_scale: their length [m/N], None chooses one.
         colour: of soft ground, by its change of height or by soil.
         caption: a line of text below the title; the scenario's name without.
@@ -48,7 +53,7 @@ class Shot:
     azimuth: float | None = None
     elevation: float | None = None
     distance: float | None = None
-    size: tuple[int, int] = (1280, 720)
+    size: tuple[int, int] | None = None
     forces: bool = True
     force_scale: float | None = None
     colour: str = "change"
@@ -57,7 +62,8 @@ class Shot:
     def check(self) -> None:
         """Raise an InputError for invalid settings."""
         preset_named(self.camera)
-        check_size(self.size)
+        if self.size is not None:
+            check_size(self.size)
         if self.wheel is not None and self.camera != "wheel":
             raise InputError("wheel: needs camera wheel; give --camera wheel")
         if self.body is not None and self.camera == "wheel":
@@ -75,12 +81,14 @@ class Shot:
 
 @dataclass(frozen=True)
 class Movie:
-    """What was written: files, number of frames, their rate [1/s], and speed in times real time."""
+    """What was written: files, number of frames, their rate [1/s] and size [pixels], and speed in
+    times real time."""
 
     files: tuple[Path, ...]
     frames: int
     rate: float
     speed: float
+    size: tuple[int, int] = (0, 0)
 
     @property
     def duration(self) -> float:
@@ -94,11 +102,12 @@ def write_movie(
     out: str | Path | None = None,
     *,
     gif: bool = False,
-    rate: float = 25.0,
+    rate: float | None = None,
     speed: float | None = None,
     start: float | None = None,
     end: float | None = None,
     progress: Callable[[int, int], None] | None = None,
+    say: Callable[[str], Any] | None = None,
 ) -> Movie:
     """Render a movie of a run.
 
@@ -106,24 +115,29 @@ def write_movie(
         run: the folder of a run.
         out: an .mp4 or .gif; by default movie.mp4 in the folder.
         gif: write a .gif beside the .mp4.
-        rate: pictures a second. speed: times real time; by default the smallest of 1, 2, 5, 10, …
-            with which the movie lasts at most 20 s.
+        rate: pictures a second, by default `RATE`, or `RATE_IN_SOFTWARE`.
+        speed: times real time; by default the smallest of 1, 2, 5, 10, … with which the movie lasts
+            at most 20 s.
         start, end: part of the run that is filmed [s].
         progress: called with the number of the frame and that of all.
+        say: called with a sentence where the defaults are those of a machine without graphics card.
     """
     shot = shot or Shot()
     shot.check()
     files = _targets(run, out, gif)
-    if not 1 <= rate <= 120:
+    if rate is not None and not 1 <= rate <= 120:
         raise InputError(f"fps = {rate:g}: must be from 1 to 120")
     for file in files:
         check_target(file, (".mp4", ".gif"))
-    platform()
+    shot, rate, sentence = _affordable(shot, rate)
+    assert shot.size is not None
     take = open_take(run)
     first, last = _span(take, start, end)
     speed = _speed(last - first, speed)
     times = frame_times(first, last, rate, speed)
     with Filming(take, shot, times, rate) as filming, ExitStack() as open_files:
+        if sentence and say is not None:
+            say(sentence)
         writers = [open_files.enter_context(open_writer(f, shot.size, rate)) for f in files]
         for number, time in enumerate(times):
             picture = filming.picture(number, time, speed)
@@ -131,7 +145,7 @@ def write_movie(
                 add(picture)
             if progress is not None:
                 progress(number + 1, len(times))
-    return Movie(files, len(times), rate, speed)
+    return Movie(files, len(times), rate, speed, shot.size)
 
 
 def write_still(
@@ -143,6 +157,7 @@ def write_still(
     """A single picture of a run at `time` [s]; by default frame.png in the run's folder."""
     shot = shot or Shot()
     shot.check()
+    shot = replace(shot, size=shot.size or SIZE)
     path = run_folder(run) / "frame.png" if out is None else Path(out)
     check_target(path, (".png",))
     platform()
@@ -155,11 +170,29 @@ def write_still(
     return path
 
 
+def _affordable(shot: Shot, rate: float | None) -> tuple[Shot, float, str]:
+    """Size and rate where they are not given: smaller where the processor has to draw, and a
+    sentence about it."""
+    platform()
+    if (shot.size is not None and rate is not None) or not is_software():
+        return replace(shot, size=shot.size or SIZE), rate or RATE, ""
+    size, slow = shot.size or SIZE_IN_SOFTWARE, rate or RATE_IN_SOFTWARE
+    usual = [] if shot.size is not None else [f"--size {SIZE[0]}x{SIZE[1]}"]
+    usual += [] if rate is not None else [f"--fps {RATE:g}"]
+    sentence = (
+        f"there is no graphics card: the movie is drawn by the processor, {size[0]}x{size[1]} at "
+        f"{slow:g} pictures a second; {' '.join(usual)} makes the usual one, which takes several "
+        "times as long"
+    )
+    return replace(shot, size=size), slow, sentence
+
+
 class Filming:
     """A take with its stage, the views of all frames and the overlay."""
 
     def __init__(self, take: Take, shot: Shot, times: np.ndarray, rate: float) -> None:
         self._views = _views(take, shot, times, rate)
+        assert shot.size is not None
         scale = _force_scale(take, shot)
         by_change = shot.colour == "change"
         self._stage = Stage(take, shot.size, scale, by_change)

@@ -9,6 +9,9 @@ import { Sequencer } from "./sequence.js";
 const by = (id) => document.getElementById(id);
 const seconds = (value) => (value === null || value === undefined ? "–" : `${value.toFixed(1)} s`);
 
+/** A time from now on; a prediction that is behind is for now, and never for "in -1.7 s". */
+const moment = (value) => (value < 0.05 ? "now" : `in ${seconds(value)}`);
+
 const link = new Link();
 const me = { name: null, hadControl: false };
 let state = null;
@@ -139,6 +142,12 @@ function showState() {
   tone("tile-remote", { running: "good", gone: "bad" }[s.remote] ?? "warn");
   by("tile-remote").title = s.remote_reason;
   set("clock", clockText(s.time));
+  by("tile-gates").hidden = !s.gates;
+  if (s.gates) {
+    set("gates", `${s.gates.passed} of ${s.gates.count}`);
+    by("tile-gates").title = s.gates.next ? `next: gate ${s.gates.next}` : "no gate is left";
+    tone("tile-gates", s.gates.next ? "" : s.gates.passed === s.gates.count ? "good" : "warn");
+  }
   set("control", mine ? "you" : s.control ?? "nobody");
   tone("tile-control", mine ? "good" : "");
   by("take").hidden = mine;
@@ -160,7 +169,7 @@ function showState() {
 function showAges() {
   if (state === null) return;
   const since = link.open && !state.paused ? (performance.now() - stateAt) / 1000 : 0;
-  const age = state.age === null ? null : state.age + since;
+  const age = state.age === null ? null : Math.max(0, state.age + since);
   set("age", seconds(age));
   const trip = state.round_trip ?? 0;
   tone("tile-age", age === null || state.link === "lost" ? "bad"
@@ -170,7 +179,7 @@ function showAges() {
     set("legend-ghost", "none yet");
     return;
   }
-  const ahead = state.prediction.time === null ? "" : ` in ${seconds(state.prediction.time - state.time)}`;
+  const ahead = state.prediction.time === null ? "" : ` ${moment(state.prediction.time - state.time)}`;
   const sure = state.ellipse === null ? "" : `, ± ${centimetres(Math.max(...state.ellipse))} (95 %)`;
   const [a, b] = [state.rover, state.prediction];
   const stays = a && Math.hypot(a.x - b.x, a.y - b.y) < 0.005;
@@ -249,11 +258,10 @@ function numberText(name, value) {
 
 function showOrders(s) {
   const key = JSON.stringify(s.orders);
+  set("queue-counts", s.queue);
   const list = by("orders");
   if (list.dataset.key === key || !(s.orders.length || list.dataset.key)) return;
   list.dataset.key = key;
-  const open = s.orders.filter((o) => ["queued", "sent", "acknowledged", "executing"].includes(o.state));
-  set("queue-counts", open.length ? `${open.length} open` : "");
   // newest first: what was just ordered is what one looks for
   list.replaceChildren(...s.orders.slice().reverse().map((order) => {
     const row = document.createElement("li");
@@ -269,7 +277,8 @@ function showOrders(s) {
       words.append(reason);
     }
     const mark = document.createElement("span");
-    mark.className = `state ${order.state}`;
+    mark.className = `state ${order.state.replaceAll(" ", "-")}`;
+    row.className = order.open ? "open" : "";
     mark.textContent = order.state;
     mark.title = `since ${seconds(order.since)}`;
     row.append(id, words, mark);
