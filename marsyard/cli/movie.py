@@ -33,8 +33,13 @@ def movie(
         None, metavar="ANGLE", help="Elevation of the camera, e.g. -20deg."
     ),
     distance: str = typer.Option(None, metavar="LENGTH", help="Distance of the camera, e.g. 4m."),
-    size: str = typer.Option("1280x720", help="Width x height, or 480p, 720p, 1080p."),
-    fps: float = typer.Option(25.0, help="Frames per second."),
+    size: str = typer.Option(
+        None,
+        help="Width x height, or 480p, 720p, 1080p [default: 720p; 480p without a graphics card].",
+    ),
+    fps: float = typer.Option(
+        None, help="Frames per second [default: 25; 12.5 without a graphics card]."
+    ),
     speed: float = typer.Option(
         None,
         help="Playback speed as a multiple of real time [default: so that the movie lasts "

@@ -76,18 +76,10 @@ def optimize(
     if dry:
         _show(study, settings_of(set_))
         return
-    folder = out or Path("runs") / f"optimize-{study.stem}"
-    try:
-        with Screen(Console(stderr=True), quiet) as screen:
-            found = run_optimize(
-                study, out=folder, jobs=jobs, scheduler=scheduler, resume=resume,
-                overwrite=overwrite, settings=settings, say=screen.say, watch=screen.watch,
-                stop=screen.stopped,
-            )  # fmt: skip
-    except Interrupted as stopped:
-        call = again("optimize", study, out, scheduler, set_)
-        print(f"stopped: {stopped}; continue with: {call}", file=sys.stderr)
-        sys.exit(130)
+    found = run_watched(
+        "optimize", run, study, out, scheduler, set_, quiet, jobs=jobs, resume=resume,
+        overwrite=overwrite,
+    )  # fmt: skip
     _print(found)
     if not found.front:
         sys.exit(1)

@@ -279,13 +279,10 @@ class _Bar:
         if not self._quiet or text.startswith("warning"):
             self._console.print(text, highlight=False, soft_wrap=True)
 
-            self._told = monotonic()
-            self._compiling = CompileProgress(self.count_kernels)
-
-    def count_kernels(self, kernel: str, done: int, total: int) -> None:
-        # the last one binds all others, while processes of their own compile what it calls
-        what = f"compiling: {kernel}" if done < total else "compiling in background processes"
-        if self._console.is_terminal:
+    def count_kernels(self, what: str, done: int, total: int) -> None:
+        """Show kernels that compile, before anything is simulated."""
+        if not self._simulating:
+            self._compiling = True
             self._show(done, total, what, "kernels")
 
     def show(self, result: Any) -> None:

@@ -71,18 +71,10 @@ def sweep(
     if dry:
         _show(study, settings_of(set_))
         return
-    folder = out or Path("runs") / f"sweep-{study.stem}"
-    try:
-        with Screen(Console(stderr=True), quiet) as screen:
-            found = run_sweep(
-                study, out=folder, jobs=jobs, scheduler=scheduler, resume=resume,
-                overwrite=overwrite, settings=settings, say=screen.say, watch=screen.watch,
-                stop=screen.stopped, zarr=zarr,
-            )  # fmt: skip
-    except Interrupted as stopped:
-        call = again("sweep", study, out, scheduler, set_)
-        print(f"stopped: {stopped}; continue with: {call}", file=sys.stderr)
-        sys.exit(130)
+    found = run_watched(
+        "sweep", run, study, out, scheduler, set_, quiet, jobs=jobs, resume=resume,
+        overwrite=overwrite, zarr=zarr,
+    )  # fmt: skip
     _print(found)
     if len(found.failures) == len(found.outcomes):
         sys.exit(1)

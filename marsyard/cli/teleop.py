@@ -256,6 +256,7 @@ def _drive(
                 session, host, port, token=token, worlds=worlds,
                 validate=validator(here, runs),
             )  # fmt: skip
+            ending.check()
             print(f"teleoperation: {desk.url}  (press ctrl-c to stop)", flush=True)
             if browser:
                 open_page(desk.url)

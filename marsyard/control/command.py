@@ -292,7 +292,7 @@ class Driver:
         return self._aligned(self._wheels(twist, now), now)
 
     def memory(self) -> np.ndarray:
-        """The state for `recall`: eleven numbers."""
+        """The state for `recall`: twelve numbers."""
         follower, slip, s = self.follower, np.zeros(3), 0.0
         if follower is not None:
             s = follower.s

@@ -203,6 +203,9 @@ class SlipCompensation:
         """Update with the motion measured over dt [s] and the motion expected from wheel
         rotation.
         """
+        if self.turning is not None:
+            self.turning.observe(measured.turn, kinematic.turn, dt)
+            kinematic = kinematic._replace(turn=self.turning.value * kinematic.turn)
         share = 1 - np.exp(-dt / self.time_constant)
         self.slip += share * (np.subtract(measured, kinematic) - self.slip)
 

@@ -25,6 +25,7 @@ import mujoco
 import numpy as np
 import xarray as xr
 
+from marsyard.control.rover_kinematics import half_width_of
 from marsyard.drawing.page import replay, templates
 from marsyard.drawing.page_plots import json_in_page
 from marsyard.errors import InputError

@@ -28,7 +28,7 @@ from marsyard.rotations import quaternion_of
 from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.resolving import resolve
 from marsyard.scenario.schema import Scenario, whole_ratio
-from marsyard.simulation import arrays, build_arrays, loop, moreau_jean
+from marsyard.simulation import arrays, build_arrays, live_readings, loop, moreau_jean
 from marsyard.simulation.attached import LAW
 from marsyard.simulation.attaching import attach, read_only
 from marsyard.simulation.commands import (

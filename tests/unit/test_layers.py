@@ -18,9 +18,10 @@ ROOT = Path(marsyard.__file__).parent
 #: top-level packages and modules, each may import from those before it
 ORDER = (
     # shared by all
-    "lazy", "errors", "units", "fields", "cards", "cores", "executors", "files", "file_mistakes",
-    "exit_rule", "wheel_surface", "parts", "kernel_cache", "jit", "linear_algebra", "c_calls",
-    "aside", "ports", "plugins", "run_folder", "rotations",
+    "renamed", "lazy", "errors", "units", "fields", "cards", "cores", "executors", "files",
+    "file_mistakes", "exit_rule", "wheel_surface", "parts", "compile_watch", "compile_progress",
+    "kernel_cache", "jit", "linear_algebra", "c_calls", "aside", "ports", "plugins", "run_folder",
+    "rotations",
     # what there is
     "library", "robot", "ground", "control", "interaction.about", "scenario", "interaction",
     # what moves it

@@ -4,8 +4,7 @@ Map: the nominal ground as a hillshade, the tracks of all runs, light, the nomin
 that is the 95 % confidence region of the end, keep-out zones, and by number of the command the
 place where its deciding limit is nearest or most broken. Timeline: the commands of the nominal run
 in the colours of their verdicts; whiskers from the 5th to the 95th percentile of their ends over
-the runs. Margins: each limit over time, the band from the 5th to the 95th percentile of the runs
-that are still under way.
+the runs.
 """
 
 from __future__ import annotations
@@ -53,11 +52,6 @@ def save_figures(found: Validation, simulation: Simulation, folder: Path) -> dic
             "Timeline", draw_timeline(found),
             "Commands of the nominal run, coloured by verdict; whiskers: 5th to 95th percentile "
             "of the end time.",
-        ),
-        "margins": (
-            "Limits over time", draw_margins(found),
-            "Band: 5th to 95th percentile of the active runs; blue line: nominal run; thin line: "
-            "worst run; red: limit.",
         ),
     }  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
