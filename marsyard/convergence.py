@@ -260,10 +260,11 @@ def convergence_section(found: Convergence | None) -> str:
         paragraph(f"This run is {found}."),
         table(heads, rows, numeric=range(1, len(heads) - 1), id="convergence"),
         paragraph(
-            "The run was computed again with half of each. The changes are those from the run "
-            "reported here; their sizes add up to what halving both at once may change at most. "
-            "Checks are compared with their tolerance, other numbers with their size (places: with "
-            "the distance from the start), of which 5 % are allowed; means are of the second half.",
+            "The run was repeated with half the grid spacing and with half the step. Changes are "
+            "relative to the run reported here; their sum bounds the change from halving both at "
+            "once. Changes of checks are compared with the tolerance of the check, those of other "
+            "numbers with 5 % of the number (for positions: of the distance from the start); means "
+            "are over the second half of the run.",
             "soft",
         ),
     )

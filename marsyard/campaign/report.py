@@ -76,11 +76,11 @@ def write_report(found: Sweep, folder: Path, figures: Sequence[FigureFile]) -> P
             Part("About this study", joined(paragraphs(found.study.description or ""),
                                             _tiles(found))),
             Part("Outputs", joined(_outputs(ds), _gaps(found))),
-            Part("Which parameter matters", _sensitivity(ds)),
+            Part("Sensitivity", _sensitivity(ds)),
             FIGURES,
             Part("Runs that failed", _failures(found), str(len(found.failures))),
             Part("Warnings", warnings_table(found.warned, ready.words, "runs")),
-            Part("What was varied", _varied(ready)),
+            Part("Parameters", _varied(ready)),
             Part("Base scenario", parameters_section(base, {})),
             Part("Speed", pairs(speed_rows(found.info))),
             Part("Versions", pairs(versions({}))),
@@ -115,15 +115,15 @@ def _remarks(found: Sweep) -> list[tuple[str, str]]:
     out = []
     failed, runs = len(found.failures), len(found.outcomes)
     if failed:
-        out.append((BAD, f"{failed} of {runs} runs failed; they give no numbers, and the table "
-                    "below says why."))  # fmt: skip
+        out.append((BAD, f"{failed} of {runs} runs failed and yield no outputs; the table below "
+                    "lists the reasons."))  # fmt: skip
     return out + unconverged_remarks(found.data, f"of {runs} runs")
 
 
 def unconverged_remarks(ds: xr.Dataset, what: str) -> list[tuple[str, str]]:
     """How many runs had steps that did not converge; nothing of none."""
     bad = int((ds["unconverged"].values > 0).sum())
-    said = f"{bad} {what} had steps whose contact problem did not converge."
+    said = f"{bad} {what} had steps with an unconverged contact problem."
     return [(BAD, said)] if bad else []
 
 
@@ -195,8 +195,8 @@ def _gaps(found: Sweep) -> str:
     ]
     if not rows:
         return ""
-    without = table(["output", "runs without it", "why", "for example"], rows, 4)
-    return headed("Runs that went to their end without a number", without)
+    without = table(["output", "runs without a value", "why", "for example"], rows, 4)
+    return headed("Completed runs without a value", without)
 
 
 def _sensitivity(ds: xr.Dataset) -> str:
@@ -212,7 +212,10 @@ def _sensitivity(ds: xr.Dataset) -> str:
         for o in ds["output"].values
         for p in ds["parameter"].values
     ]  # fmt: skip
-    note = "Spearman's ρ: 1 where the output always rises with the parameter, −1 where it falls."
+    note = (
+        "Spearman's ρ: 1 where the output increases monotonically with the parameter, −1 where it "
+        "decreases."
+    )
     shown = table(["output", "parameter", "rank correlation"], rows, 2)
     return joined(shown, paragraph(note, "soft"))
 
@@ -228,7 +231,7 @@ def _sobol(ds: xr.Dataset) -> str:
              paragraph(note, "soft")]  # fmt: skip
     if "sobol_second" in ds and ds.sizes["parameter"] > 1:
         head = ["output", "parameter", "with", "second order", "±"]
-        more = "The share that two parameters make together, beyond each by itself."
+        more = "The share caused by the interaction of two parameters."
         pairs_of = joined(table(head, pair_rows(ds), 3), paragraph(more, "soft"))
         parts.append(headed("Pairs", pairs_of))
     return joined(*parts)
@@ -249,7 +252,7 @@ def _failures(found: Sweep) -> str:
         more = f"… and {len(failures) - _LISTED} more, see sweep.csv."
         singly.append(paragraph(more, "soft"))
     by_reason = table(["runs", "why", "for example"], groups, 3)
-    return joined(by_reason, headed("One by one", joined(*singly)))
+    return joined(by_reason, headed("Individual failures", joined(*singly)))
 
 
 def warnings_table(warned: Mapping[int, str], words: Callable[[int], str], head: str) -> str:

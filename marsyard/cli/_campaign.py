@@ -68,7 +68,7 @@ def run_watched(
             )
     except Interrupted as stopped:
         call = again(command, study, out, scheduler, set_)
-        print(f"stopped: {stopped}; go on with: {call}", file=sys.stderr)
+        print(f"stopped: {stopped}; continue with: {call}", file=sys.stderr)
         sys.exit(130)
 
 

@@ -207,11 +207,11 @@ def _report(folder: Path, result: Comparison, figures: Sequence[FigureFile]) -> 
         parts=[
             Part("About this comparison", joined(description_of(result.scenario), _tiles(result))),
             Part("Boundary", _boundaries(result)),
-            Part("Side by side", _side_by_side(result), open=not result.is_study),
+            Part("Comparison", _table(result), open=not result.is_study),
             FIGURES,
             Part("Checks", _checks(result), passed),
-            Part("What each law is", _what(result)),
-            Part("Scenario as it stands", parameters_section(result.scenario, result.info)),
+            Part("Description of the laws", _what(result)),
+            Part("Base scenario", parameters_section(result.scenario, result.info)),
             Part("Versions", pairs(versions(result.info))),
         ],
         figures=figures[len(above) :],
@@ -302,7 +302,7 @@ def _remarks(result: Comparison) -> list[tuple[str, str]]:
 
 def _tiles(result: Comparison) -> str:
     return tiles([
-        ("side by side", str(len(result.sides))),
+        ("laws compared", str(len(result.sides))),
         ("processes", str(result.info["jobs"])),
         ("elapsed", quantity(result.info["elapsed"], "s", 3)),
     ])  # fmt: skip
@@ -321,10 +321,10 @@ def _key_plots(result: Comparison) -> list[PagePlot]:
     return [found] if found else []
 
 
-def _side_by_side(result: Comparison) -> str:
+def _table(result: Comparison) -> str:
     laws = [link(f"laws/{s.folder}/report.html", s.name) for s in result.sides]
     shown_tables = [headed(t.title, table([t.head, *laws], t.rows)) for t in tables(result)]
-    note = "Each law's own report is behind its name."
+    note = "The name of each law links to its report."
     if not result.is_study:
         note = (
             ""

@@ -70,7 +70,7 @@ def _page(result: WheelComparison, figures: list[FigureFile]) -> ReportPage:
         picture=picture(above[0]) if above else "",
         key_plots=[key] if key else [],
         parts=[
-            Part("Side by side", joined(tiles(_tiles(result)), table(heads, rows, 3),
+            Part("Comparison", joined(tiles(_tiles(result)), table(heads, rows, 3),
                                         paragraph(_explained(result), "soft")), open=True),
             FIGURES,
             Part("What each model was given", table(given, coefficients, len(given))),
@@ -149,8 +149,8 @@ def _explained(result: WheelComparison) -> str:
     if result.data is None:
         return 'At the first slip angle; "–": the wheel sinks to its axle.'
     return (
-        "Root mean square of computed less measured, over the rows at which the wheel carries its "
-        "load."
+        "Root mean square of computed minus measured values, over the rows in which the wheel "
+        "carries its load."
     )
 
 

@@ -271,10 +271,10 @@ def energy_tables(account: EnergyAccount) -> list[Table]:
         return out
 
     heads = _heads(account)
-    motors = titled("Motor by motor", ("motor", *heads))
+    motors = titled("By motor", ("motor", *heads))
     for name, motor in _lines(account):
         motors.add_row(Text(name), *_cells(motor, len(heads)))
-    causes = titled("Where the work of the motors went", ("cause", "energy [J]", "share [%]"))
+    causes = titled("Energy budget of the motors", ("cause", "energy [J]", "share [%]"))
     for name, value, share in cause_rows(account):
         causes.add_row(Text(name), number(value, 4), number(100 * share, 3))
     causes.add_row("work of the motors", number(account.work, 4), "100")
@@ -299,11 +299,11 @@ def energy_section(ds: xr.Dataset) -> str:
     return joined(
         pairs(number_rows(account)),
         headed(
-            "Where the work of the motors went",
+            "Energy budget of the motors",
             joined(table(("cause", "energy [J]", "share [%]"), causes, id="causes"),
                    paragraph(words, "soft")),
         ),
-        headed("Motor by motor", table(("motor", *heads), motors, id="motors")),
+        headed("By motor", table(("motor", *heads), motors, id="motors")),
     )  # fmt: skip
 
 

@@ -91,10 +91,10 @@ def write_report(
         Part("Checks", checks_section(checks), passed, failing),
         Part("Convergence", info.get("convergence_html") or ""),
         Part("Commands", timeline_section(ds)),
-        Part("Results of own functions", results),
+        Part("Results of custom functions", results),
         Part("Power and energy", energy_section(ds)),
         Part("Soil", soil_section(ds, scenario, ground)),
-        Part("What was run", parameters_section(scenario, info)),
+        Part("Scenario and parameters", parameters_section(scenario, info)),
         FIGURES,
         Part("Solver health", _health(ds, info), _health_words(ds)),
         Part("Speed", pairs(_speed_rows(ds, info))),
@@ -175,10 +175,10 @@ def check_table(checks: Sequence[CheckResult]) -> Table:
 
 def description_of(scenario: Scenario) -> str:
     """What a scenario says of itself, and its sources."""
-    told = [paragraphs(scenario.description or "")]
+    said = [paragraphs(scenario.description or "")]
     if scenario.sources:
-        told.append(paragraph(f"Source: {'; '.join(scenario.sources)}", "soft"))
-    return joined(*told)
+        said.append(paragraph(f"Source: {'; '.join(scenario.sources)}", "soft"))
+    return joined(*said)
 
 
 def _about(ds: xr.Dataset, scenario: Scenario, info: Mapping[str, Any], passed: str) -> str:
@@ -267,12 +267,12 @@ def _health(ds: xr.Dataset, info: Mapping[str, Any]) -> str:
         ("largest penetration", quantity(_largest(ds, "penetration"), "m", 3)),
         ("in grid and step", str(info.get("convergence") or "not checked (--check-convergence)")),
     ]  # fmt: skip
-    told = ""
+    said = ""
     if bad:
         first = float(ds["time"].values[np.flatnonzero(ds["unconverged"].values > 0)[0]])
         of = f" of {steps}" if steps else ""
-        told = alarm(f"{bad} unconverged steps{of}, the first before t = {quantity(first, 's')}.")
-    return joined(told, pairs(rows + _energy_rows(ds)))
+        said = alarm(f"{bad} unconverged steps{of}, the first before t = {quantity(first, 's')}.")
+    return joined(said, pairs(rows + _energy_rows(ds)))
 
 
 def _health_words(ds: xr.Dataset) -> str:

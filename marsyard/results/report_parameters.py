@@ -107,7 +107,7 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
     if info.get("overrides"):
         changes = info["overrides"]
         changes = [changes] if isinstance(changes, str) else changes
-        blocks.append(("Changed on the command line", [("set", str(c)) for c in changes]))
+        blocks.append(("Command-line changes", [("set", str(c)) for c in changes]))
     return columns((name, pairs(rows)) for name, rows in blocks)
 
 

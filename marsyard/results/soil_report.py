@@ -149,8 +149,8 @@ def soil_section(ds: xr.Dataset, scenario: Scenario, ground: Ground | None) -> s
         _wheels(ds), headed("Ground at the end", pairs(_ground_rows(ds, part, ground))),
     ]  # fmt: skip
     if ground is not None and (acted := acted_rows(ground)):
-        blocks.append(headed("What acts on which bodies", pairs(acted)))
-    blocks.append(headed("Law of soil", pairs(law_rows(scenario.interaction))))
+        blocks.append(headed("Laws and the bodies they act on", pairs(acted)))
+    blocks.append(headed("Soil model", pairs(law_rows(scenario.interaction))))
     if scenario.interaction.wheel is not None:
         blocks.append(headed("Wheel model", pairs(wheel_rows(scenario.interaction.wheel))))
     for index, given in enumerate(_given_soils(part, ground, scenario.gravity)):
@@ -165,8 +165,8 @@ def _wheels(ds: xr.Dataset) -> str:
     shown = [*rows, _total(rows)] if len(rows) > 1 else rows
     means = table(("wheel", *_HEADS), [(r.wheel, *_cells(r)) for r in shown], id="wheels")
     note = paragraph(
-        "Slip and sinkage of all wheels are means, forces and torques sums. Pull is the force of "
-        "the soil along the heading and the slope of the ground, load that upwards.",
+        "For all wheels, slip and sinkage are means; forces and torques are sums. Pull is the soil "
+        "force along the heading and the slope of the ground; load is the upward force.",
         "soft",
     )
     return headed("Wheels, mean of the last third of the run", joined(means, note))

@@ -142,10 +142,10 @@ def _remarks(rows: Sequence[Row], info: Mapping[str, Any]) -> list[tuple[str, st
     stopped = sum(1 for r in rows if r.stopped)
     if stopped:
         out.append((BAD, f"{_count(stopped, 'run')} of {len(rows)} diverged and stopped before the "
-                    "end; the table says when and why. They give no numbers."))  # fmt: skip
+                    "end; the table says when and why. They yield no outputs."))  # fmt: skip
     bad = sum(1 for r in rows if r.unconverged)
     if bad:
-        out.append((BAD, f"{_count(bad, 'run')} had steps whose contact problem did not converge; "
+        out.append((BAD, f"{_count(bad, 'run')} had steps with an unconverged contact problem; "
                     "see the table."))  # fmt: skip
     return out + [(WARNING, _sentence(str(w))) for w in info.get("warnings") or ()]
 
@@ -187,7 +187,7 @@ def _what(ds: xr.Dataset, rows: Sequence[Row]) -> str:
     if other:
         said += f"; for each {span(other)}"
     refined = sum(r.refined for r in rows)
-    return said + (f"; {_count(refined, 'run')} more to find the boundary." if refined else ".")
+    return said + (f"; {_count(refined, 'run')} more to locate the boundary." if refined else ".")
 
 
 # --- key plots

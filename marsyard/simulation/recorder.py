@@ -378,8 +378,8 @@ def _belt_slip(s: Simulation, radii: np.ndarray, feet: int) -> np.ndarray:
     ahead = x_axes(r.base_quaternion)[:, None, :]
     beside = np.array([t.y for t in robot.tracks.values()])[:, None]
     place = r.organ_position[:, feet:] + beside * y_axes(r.base_quaternion)[:, None, :]
-    way = np.diff(place, axis=0, prepend=np.nan)
-    frame = np.sum(way * ahead, axis=-1)
+    moved = np.diff(place, axis=0, prepend=np.nan)
+    frame = np.sum(moved * ahead, axis=-1)
     larger = np.maximum(np.abs(belt), np.abs(frame))
     interval = np.diff(r.time, prepend=np.nan)[:, None]
     moving = larger > REST * interval

@@ -57,8 +57,8 @@ def write_report(
         FIGURES,
         Part("Not feasible", _infeasible(found), str(len(found.infeasible))),
         Part("Warnings", warnings_table(found.warned, found.words, "candidates")),
-        Part("What was sought", _sought(found)),
-        Part("What could change", _variables(found)),
+        Part("Objectives and limits", _sought(found)),
+        Part("Design variables", _variables(found)),
     ]  # fmt: skip
     for case, given in study.all_cases.items():
         base = varied(given.scenario, found.problem.bases[case], {})
@@ -115,7 +115,7 @@ def _remarks(found: Optimized) -> list[tuple[str, str]]:
     if not found.front:
         nearest = nearest_words(found)
         more = f" {capital(nearest)}." if nearest else ""
-        out.append((BAD, f"The table below says what stands against them.{more}"))
+        out.append((BAD, f"The table below lists the reasons.{more}"))
     return out + unconverged_remarks(found.data, "candidates")
 
 

@@ -229,7 +229,7 @@ KEY_PANELS = 3
 
 
 def limits_plot(found: Validation, most: int | None = None) -> PagePlot | None:
-    """Limits over time, those with the thinnest margins first: the nominal and the worst run, and
+    """Limits over time, those with the smallest margins first: the nominal and the worst run, and
     where 90 % of the runs under way lie."""
     limits = [x for x in found.limits if x.name != "time"]
     limits.sort(key=lambda x: _thinnest(found, x))

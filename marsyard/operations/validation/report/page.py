@@ -92,16 +92,16 @@ def _remarks(found: Validation) -> list[tuple[str, str]]:
     if found.stopped:
         asked = int(found.data.attrs["asked"])
         out.append((BAD, f"Stopped after {found.judgement.runs} of {asked} runs: intervals are "
-                    "wider than they would be."))  # fmt: skip
+                    "wider than with all runs."))  # fmt: skip
     bad = int(np.sum(found.data.unconverged.values > 0))
     if bad:
-        out.append((BAD, f"{bad} runs had steps whose contact problem did not converge."))
+        out.append((BAD, f"{bad} runs had steps with an unconverged contact problem."))
     return out
 
 
 def _tiles(found: Validation) -> str:
     j = found.judgement
-    rows = [("runs", str(j.runs)), ("some limit broken [%]", probability(j.any))]
+    rows = [("runs", str(j.runs)), ("any limit violated [%]", probability(j.any))]
     if j.thinnest is not None:
         margin, _ = thinnest(found, j.thinnest)
         rows.append(
@@ -118,14 +118,22 @@ def _badge(word: str) -> str:
 
 def _commands(found: Validation) -> str:
     policy = found.judgement.policy
-    heads = ("command", "verdict", "what decides", "broken [%]", "thinnest margin", "where, when")
+    heads = (
+        "command",
+        "verdict",
+        "decisive limit",
+        "violated [%]",
+        "smallest margin",
+        "where, when",
+    )
     rows = [_command_row(found, c) for c in found.judgement.commands]
     note = (
-        "Probability that any limit is broken in a command, of the runs that began it, with its "
-        f"interval ({100 * policy.confidence:g} %, Clopper-Pearson). go: at most "
-        f"{100 * policy.accepted:g} %, surely below {100 * policy.refused:g} %; no-go: surely "
-        "above that, or broken in the nominal run; caution: in between, or too few runs to tell. "
-        "A margin is what is left of the limit, negative where it is broken."
+        "Probability that any limit is violated during a command, over the runs that started it, "
+        f"with its interval ({100 * policy.confidence:g} %, Clopper-Pearson). go: at most "
+        f"{100 * policy.accepted:g} %, significantly below {100 * policy.refused:g} %; no-go: "
+        "significantly above that, or violated in the nominal run; caution: in between, or too few "
+        "runs to tell. The margin is the distance to the limit, negative where the limit is "
+        "violated."
     )
     shown = table(heads, rows, numeric=(3, 4), id="commands")
     return joined(shown, paragraph(note, "soft"))
@@ -138,13 +146,13 @@ def _command_row(found: Validation, c: CommandFinding) -> list[str]:
 
 
 def _limits(found: Validation) -> str:
-    heads = ("limit", "verdict", "broken in", "probability [%]", "thinnest margin", "command",
+    heads = ("limit", "verdict", "broken in", "probability [%]", "smallest margin", "command",
              "where, when")  # fmt: skip
     rows = [_limit_row(found, n, f) for n, f in found.judgement.limits.items()]
     left = "; ".join(f"{k}: {v}" for k, v in found.not_judged.items())
     return joined(
         table(heads, rows, numeric=(2, 3, 4), id="limits"),
-        paragraph(f"Not judged: {left}.", "soft") if left else "",
+        paragraph(f"Not evaluated: {left}.", "soft") if left else "",
     )
 
 
@@ -152,7 +160,7 @@ def _limit_row(found: Validation, name: str, f: Finding) -> list[str]:
     margin, where = thinnest(found, f.spot)
     count = f"{f.chance.broken} of {f.chance.runs}" if f.chance else "–"
     command = "" if f.spot is None else found.judgement.commands[f.spot.command].words
-    nominal = soft("nominal run too") if f.nominal_broken else ""
+    nominal = soft("also in the nominal run") if f.nominal_broken else ""
     return [stacked(limit_words(found, name), nominal), _badge(f.verdict), count, probability(f),
             margin, command, soft(where)]  # fmt: skip
 
@@ -180,7 +188,7 @@ def _worst(found: Validation) -> str:
 def _worst_files(worst: WorstRun | None) -> str:
     """How it is looked at by itself."""
     if worst is None:
-        return paragraph("It could not begin; there is nothing to replay.")
+        return paragraph("The run could not start; there is nothing to replay.")
     return paragraph(joined(
         "With forces and all numbers: ", code("marsyard view worst"),
         " in this folder; with figures and a report of its own: ",
@@ -189,7 +197,7 @@ def _worst_files(worst: WorstRun | None) -> str:
 
 
 def _replay(found: Validation, worst: WorstRun) -> str:
-    """The worst run in 3D, at first a little before its thinnest margin."""
+    """The worst run in 3D, at first a little before its smallest margin."""
     zones = [x.zone.outline() for x in found.limits if x.zone is not None]
     at = found.data.sel(run=found.judgement.worst_run)
     margin = np.where(np.isnan(at.margin.values), np.inf, at.margin.values)
@@ -208,7 +216,7 @@ def _failures(found: Validation) -> str:
             words = found.judgement.commands[int(k)].words
             rows.append((str(run or "nominal"), words, note))
     if not rows:
-        return paragraph("All commands were carried out in all runs.")
+        return paragraph("All commands were completed in all runs.")
     shown = table(("run", "command", "why"), rows[:_LISTED], 3)
     more = f"and {len(rows) - _LISTED} more, in validation.nc" if len(rows) > _LISTED else ""
     return joined(shown, paragraph(more, "soft") if more else "")
@@ -218,7 +226,7 @@ def _uncertain(found: Validation) -> str:
     rows = [(p, distribution_text(d)) for p, d in found.uncertain.values.items()]
     how = "Default (assumed values), see docs/how-to/validate.md." if found.assumed else "As given."
     if not rows:
-        return paragraph("Nothing: all runs are the same.")
+        return paragraph("Nothing: all runs are identical.")
     asked = int(found.data.attrs["asked"])
     said = f"{how} Latin hypercube of {asked} samples, seed {found.uncertain.seed}."
     return joined(paragraph(f"{said} Numbers are SI."), pairs(rows))
