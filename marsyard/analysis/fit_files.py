@@ -519,7 +519,8 @@ def _answer(fit: Fit) -> str:
     for f in fit.found[:_NAMED]:
         k, unit = f.parameter.factor, unit_text(f.parameter.unit)
         error = "" if f.error is None else f" ± {number(f.error * k, 2)}"
-        found.append(f"{f.name} {number(f.value * k, 3)}{error} {unit}".strip())
+        space = "" if unit == "°" else " "
+        found.append(f"{f.name} {number(f.value * k, 3)}{error}{space}{unit}".strip())
     more = len(fit.found) - _NAMED
     said = ", ".join([*found, f"and {more} more"] if more > 0 else found)
     q = next(iter(fit.after))

@@ -261,9 +261,10 @@ def _study_answer(result: Comparison) -> str:
     from marsyard.results.study_checks import axis_unit, outputs_of
 
     ds, varied = result.data, result.data.attrs["varied"]
-    many = f"{len(result.sides)} laws over {ds[varied].attrs['long_name']}"
+    label = str(ds[varied].attrs["long_name"])
+    many = f"{len(result.sides)} laws over {label}"
     for variable, name in outputs_of(ds).items():
-        values = ds[variable].transpose("law", ...).values.reshape(len(result.sides), -1)
+        values = ds[variable].transpose("law", ..., varied).values.reshape(len(result.sides), -1)
         known = np.isfinite(values).all(axis=0)
         if not known.any():
             continue
@@ -274,7 +275,8 @@ def _study_answer(result: Comparison) -> str:
         at = str(place) if isinstance(place, str) else quantity(
             float(place), unit_text(axis_unit(ds, varied)), 4
         )  # fmt: skip
-        return f"{many}: {name} differs by up to {quantity(float(spread[k]), unit, 3)}, at {at}"
+        most = quantity(float(spread[k]), unit, 3)
+        return f"{many}: {name} differs by up to {most}, at {label} {at}"
     return many
 
 

@@ -75,6 +75,8 @@ def test_numbers_are_those_of_single_runs(tmp_path):
     assert rows[0].startswith("point,replica,velocity [m/s],gravity [m/s²],height [mm],way [m]")
     assert float(rows[4].split(",")[5]) == float(ds.way[3])
     page = (tmp_path / "s/report.html").read_text()
+    good = int(ds.succeeded.sum())
+    assert f'<h1 id="answer">{good} of 6 runs succeeded, ' in page and "data-plot" in page
     assert "Spearman" in page and "elapsed time of the last call" not in page
 
 

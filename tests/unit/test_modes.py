@@ -312,6 +312,7 @@ def test_files(tmp_path):
     assert np.isnan(ds["mechanical"].sel(mode="rolling", slope=25).item())
     assert len(draw_modes(CROSSING).axes) == 3 and len(draw_parts(CROSSING).axes) == 2
     page = write_modes(tmp_path, CROSSING).read_text()
+    assert f'<h1 id="answer">{CROSSING.words[0].upper()}' in page and "data-plot" in page
     assert "rolling costs less below 12.5°" in page and "slides back" in page
     assert {p.name for p in tmp_path.iterdir()} >= {"compare.csv", "compare.nc", "scenario.yaml"}
     lines = (tmp_path / "compare.csv").read_text().splitlines()

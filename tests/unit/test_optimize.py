@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -329,5 +330,6 @@ def test_a_rover_up_a_slope_follows_from_its_weight(tmp_path):
     assert work == found.candidates[best].score.numbers["work"][0]
     page = (tmp_path / "r" / "report.html").read_text()
     assert "would overlap" in page and page.count("<img") >= 2
+    assert re.search(rf'<h1 id="answer">[^<]* with {re.escape(found.words(best))}</h1>', page)
     assert yaml.safe_load((tmp_path / "r" / "study.yaml").read_text())["objectives"]
     assert marsyard.open_optimized(tmp_path / "r").identical(found.data)

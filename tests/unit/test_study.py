@@ -17,7 +17,7 @@ from marsyard.results import save
 from marsyard.results.study_checks import check_values, evaluate_study
 from marsyard.results.study_map import outline
 from marsyard.results.study_plots import default_study_figures, draw_study, save_study_figures
-from marsyard.results.study_report import Row, write_study_report
+from marsyard.results.study_report import Row, key_plots_of_study, write_study_report
 from marsyard.scenario import dump, validate
 from marsyard.study import _refine
 from marsyard.study.axes import field_unit, make_axis
@@ -515,8 +515,41 @@ def test_the_page_says_everything(tmp_path):
     checks = evaluate_study(ds, s.study)
     path = write_study_report(tmp_path, ds, s, checks, figures, rows, ["slip 0.1 fails"], info)
     page = path.read_text(encoding="utf-8")
+    assert '<h1 id="answer">Slip 0.1 fails; 1 of 1 checks passed</h1>' in page
     for words in ("Slip 0.1 fails.", "least &lt;b&gt;", "too fast", "1 run of 8 diverged",
                   "drawbar pull [N]", "slip (parameters.slip): 4 values from 0 to 0.4",
                   "1 of 1"):  # fmt: skip
         assert words in page, words
     assert page.count("<tr>") >= 9
+
+
+def test_the_answer_says_where_the_first_output_lies_without_a_bisection(tmp_path):
+    s, _, results, ds = finished()
+    rows = [
+        Row(str(r.member.value), float(r.member.value), str(r.member.curve), r.member.curve, False,
+            r.outcome.numbers, None, r.outcome.stopped or "", (), 0, 0.1, "")
+        for r in results
+    ]  # fmt: skip
+    info = {"scenario": "x", "steps": 10, "wall_time": 1.0, "elapsed": 2.0, "simulated": 8.0,
+            "jobs": 2, "started": "now", "versions": {}}  # fmt: skip
+    page = write_study_report(tmp_path, ds, s, [], [], rows, [], info).read_text(encoding="utf-8")
+    low, high = float(ds.drawbar_pull.min()), float(ds.drawbar_pull.max())
+    said = f"8 runs over slip: drawbar pull {low:.3g} to {high:.3g}".replace("-", "−")
+    assert f'<h1 id="answer">{said}' in page
+
+
+def test_key_plots_join_the_runs_of_a_curve_with_those_of_its_bisection():
+    _, _, _, ds = finished()
+    (plot,) = key_plots_of_study(ds)
+    assert plot.x_label == "slip" and [p.label for p in plot.panels] == [
+        "drawbar pull [N]", "sinkage [mm]",
+    ]  # fmt: skip
+    first, second = plot.panels[0].curves
+    assert first.name == "cohesion 0 Pa" and second.name == "cohesion 500 Pa" and first.dots
+    known = np.isfinite(ds.drawbar_pull.values[:, 1])
+    np.testing.assert_array_equal(second.x, ds.slip.values[known])
+    np.testing.assert_array_equal(second.y, ds.drawbar_pull.values[known, 1])
+    more = {"bisection_value": ("k", [0.15]), "bisection_drawbar_pull": ("k", [3.0])}
+    one = ds.isel(cohesion=0, drop=True).assign(more)
+    (curve,) = key_plots_of_study(one)[0].panels[0].curves
+    assert 0.15 in curve.x and (np.diff(curve.x) > 0).all()

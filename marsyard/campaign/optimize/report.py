@@ -89,7 +89,7 @@ def _answer(found: Optimized) -> str:
     sought = [o.output for o in found.study.objectives]
     labels = objective_labels(found.study)
     values = [found.candidates[k].score.objectives for k in found.front]
-    if len(values) == 1:
+    if len(values) == 1 or len(sought) == 1:  # of one objective all on the front are as good
         best = [
             f"{label} {quantity(value, unit_text(units[name]), 4)}"
             for label, name, value in zip(labels, sought, values[0], strict=True)
