@@ -188,7 +188,7 @@ def test_pause_and_go_on(page, desk):
     press(page, "pause")
     until(page, lambda: desk.session.paused and "Paused" in text(page, "words"))
     stands = text(page, "clock")
-    assert text(page, "pause") == "Resume"
+    assert text(page, "pause") == "Continue"
     press(page, "pause")
     until(page, lambda: not desk.session.paused and text(page, "clock") != stands)
 

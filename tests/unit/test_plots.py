@@ -260,7 +260,7 @@ def test_states_are_named_on_the_axis():
     assert all(float(v).is_integer() for v in mode.get_yticks())
     # "the" alone is no name for both
     assert both.get_ylabel() == "number of the mode, activity of the robot".replace(
-        " what", "\nwhat"
+        " activity", "\nactivity"
     )
 
 

@@ -159,7 +159,7 @@ def test_answer_replay_key_plots_contents_in_this_order(ds, tmp_path):
     # every part is in the contents, and every link leads to a part
     links = re.findall(r'<a href="#(part-[a-z-]+)">', text)
     assert links == re.findall(r'<details class="part" id="(part-[a-z-]+)"', text)
-    for title in ("checks", "figures", "what-was-run", "solver-health", "versions"):
+    for title in ("checks", "figures", "scenario-and-parameters", "solver-health", "versions"):
         assert f"part-{title}" in links
     # what fails is not folded away
     assert re.search(r'id="part-checks" open>', text)

@@ -140,7 +140,7 @@ def test_a_moved_pivot_shares_the_load_by_the_lever_rule():
         ("rashid_like", {"track": 0.2}, "wheel FL would run into 'body'"),
         ("rashid_like", {"mass": 2.0}, "leaves no mass for the base; everything else weighs "
                                        "2.6 kg"),
-        ("rashid_like", {"pivots": {"FLWheel_y": {"x": 0.1}}}, "no pivot.*valid: LRocker_y"),
+        ("rashid_like", {"pivots": {"FLWheel_y": {"x": 0.1}}}, "not a pivot.*valid: LRocker_y"),
         ("rashid_like", {"pivots": {"LRockr_y": {}}}, "did you mean 'LRocker_y'"),
         ("hexapod", {"track": 1.0}, "has no wheels; only 'mass'"),
         ("single_wheel_rig", {"wheelbase": 1.0}, "has a single axle"),

@@ -191,7 +191,7 @@ def with_(path, value):
             "interaction.surfaces.plane.friction",
         ),
         ("interaction.surfaces", {"plne": {}}, "no ground surface is called 'plne'"),
-        ("ground.0.slope", "95 deg", "ground.0.slope: 95° is not a slope; .*below 90°"),
+        ("ground.0.slope", "95 deg", "ground.0.slope: 95° is not a valid slope; .*below 90°"),
         ("ground.0.slope", "5 m", "ground.0.slope: 'm' in '5 m' is a unit of length"),
         ("ground.0.kind", "plain", "ground.0.kind: unknown or missing kind; valid: plane"),
         ("run.duration", 0, "run.duration = 0.*must be above 0"),
@@ -199,7 +199,7 @@ def with_(path, value):
         ("run.control_period", 0.0015, "control_period = 0.0015 s is not a whole multiple"),
         ("run.theta", 0.4, "run.theta = 0.4: must be at least 0.5"),
         ("run.integrator", "euler", "run.integrator: 'euler' is not allowed"),
-        ("run.integrator", "semi_implicit", "cannot carry the nonsmooth law"),
+        ("run.integrator", "semi_implicit", "does not support the nonsmooth law"),
         ("interaction.law", "mujoco", "needs a smooth integrator"),
         ("robot.position", [1, 2], "robot.position"),
         ("robot.name", None, "robot.name"),
@@ -302,5 +302,5 @@ def test_soil_needs_an_integrator_that_knows_it(integrator, law):
     ):
         validate(data)
     data["interaction"] = {"law": law, "plugin": {"name": "springs"}}
-    with pytest.raises(InputError, match=r"cannot carry interaction.plugin; use moreau_jean"):
+    with pytest.raises(InputError, match=r"does not support interaction.plugin; use moreau_jean"):
         validate({**data, "ground": []})

@@ -101,7 +101,7 @@ def test_a_number_is_not_drawn_twice(tmp_path):
     soil = load_soil(str(soil_file(tmp_path)))
     path = "ground.0.soil"
     said = {path: "covariance", f"{path}.friction_angle": "uniform(20 deg, 30 deg)"}
-    with pytest.raises(InputError, match="is part of the covariance of ground.0.soil, too"):
+    with pytest.raises(InputError, match="is part of the covariance of ground.0.soil as well"):
         uncertain_of({"uncertain": said}).expand(lambda at: soil)
 
 

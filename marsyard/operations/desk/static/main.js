@@ -151,7 +151,7 @@ function showState() {
   set("control", mine ? "you" : s.control ?? "nobody");
   tone("tile-control", mine ? "good" : "");
   by("take").hidden = mine;
-  set("pause", s.paused ? "Resume" : "Pause");
+  set("pause", s.paused ? "Continue" : "Pause");
   const drives = mine && environment.mode === "driving";
   for (const id of ["resume", "flush", "flush-all", "aim-goal"]) by(id).disabled = !drives;
   for (const id of ["preview", "validate", "send"]) by(id).disabled = environment.mode !== "driving";
