@@ -44,38 +44,40 @@ class CompileLines:
         self._began: float | None = None
         self._due, self._pause = 0.0, NEXT
         self._said = False
-        self._before = 0  # compiled the times before
+        self._before = 0, 0  # compiled and to be compiled the times before
 
     def show(self, names: Sequence[str], done: int, total: int) -> None:
         """Kernels at work, how many are compiled, how many are to be; no names at the end."""
         now = self._now()
         if not names:
-            self._end(now, done)
+            self._end(now, done, total)
             return
         if self._began is None:
             self._began, self._due, self._pause = now, now + FIRST, NEXT
-        done, total = done - self._before, total - self._before
-        if self.quiet:
+        done, total = done - self._before[0], total - self._before[1]
+        if self.quiet or total <= 0:  # what is left was counted before, and takes a moment
             return
+        done = min(done, total)
         if self.bar is not None:
-            self.bar(f"compiling: {_few(names)}", done, total)
+            # a bar has little room for words
+            self.bar(f"compiling: {_few(names, 1)}", done, total)
         elif now >= self._due:
             self._write(f"compiling: {done} of {total} kernels ({_few(names)})")
             self._said, self._due = True, now + self._pause
             self._pause = min(2.0 * self._pause, LONGEST)
 
-    def _end(self, now: float, done: int) -> None:
+    def _end(self, now: float, done: int, total: int) -> None:
         began, said = self._began, self._said
         self._began, self._said = None, False
         if began is not None and said and not self.quiet and self.bar is None:
-            self._write(f"compiled {done - self._before} kernels in {now - began:.0f} s")
-        self._before = done
+            self._write(f"compiled {done - self._before[0]} kernels in {now - began:.0f} s")
+        self._before = done, total
 
 
-def _few(names: Sequence[str]) -> str:
+def _few(names: Sequence[str], most: int = NAMED) -> str:
     different = list(dict.fromkeys(names))
-    more = f" and {len(different) - NAMED} more" if len(different) > NAMED else ""
-    return ", ".join(different[:NAMED]) + more
+    more = f" and {len(different) - most} more" if len(different) > most else ""
+    return ", ".join(different[:most]) + more
 
 
 #: of this command

@@ -200,6 +200,9 @@ def test_measured_points_are_those_of_the_file_and_numbers_those_of_the_model(tm
         soil="dry_sand", exit="height:0.2", settings=PEAKS,
     )  # fmt: skip
     ds, soil = dataset(result), load_soil("dry_sand")
+    shown = repr(result).splitlines()
+    assert shown[0].startswith("Wheel models on '") and len(shown) == 4
+    assert shown[1].split()[0] == "ding" and "sinkage" in shown[1]
     with (tmp_path / "tests.csv").open() as file:
         given = list(csv.DictReader(file))
     assert ds.sizes["row"] == len(given) == 8

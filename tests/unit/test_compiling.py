@@ -108,6 +108,20 @@ def test_what_takes_no_time_is_not_worth_a_word_and_does_not_count_later() -> No
     assert out == ["compiling: 3 of 10 kernels (c.d, e.f, g.h and 1 more)"]
 
 
+def test_what_was_counted_before_is_not_counted_again() -> None:
+    shown, out, now = lines()
+    for now[0] in (0.0, 20.0):
+        shown.show(["loop.advance"], 90, 100)
+    shown.show([], 97, 100)  # three that names suggested were never called
+    assert out[-1] == "compiled 97 kernels in 20 s"
+    taken = []
+    shown.bar = lambda *what: taken.append(what)
+    shown.show(["loop.record"], 97, 100)
+    assert taken == []
+    shown.show(["loop.record", "law.solve", "law.walk"], 99, 108)
+    assert taken == [("compiling: loop.record and 2 more", 2, 8)]
+
+
 def test_a_bar_takes_the_place_of_lines_and_quiet_of_both() -> None:
     shown, out, now = lines()
     taken = []

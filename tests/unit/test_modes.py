@@ -269,6 +269,9 @@ def test_the_crossing_and_the_words():
         "peristaltic climbs to 25.0°, rolling climbs to 20.0°; rolling costs less below 12.5°, "
         "peristaltic above."
     )
+    shown = repr(CROSSING).splitlines()
+    assert shown[0] == "Comparison of modes on 'test'" and CROSSING.words in shown[1]
+    assert shown[2] == "  modes   2 modes: rolling, peristaltic"
 
 
 def test_other_answers():

@@ -320,6 +320,8 @@ def test_a_rover_up_a_slope_follows_from_its_weight(tmp_path):
     assert (good.work_per_metre.values > least).all()
     assert np.corrcoef(good.mass, good.work_per_metre)[0, 1] > 0.9
     best = found.front[0]
+    assert f"front {best}" in repr(found) and "work per metre" in repr(found)
+    assert repr(found).startswith("Optimisation\n  candidates  ")
     assert float(found.data.mass[best]) < float(good.mass.min()) + 0.2
     first, last = (good.work_per_metre.values[good.generation.values == g] for g in (0, 1))
     assert last.mean() < first.mean()

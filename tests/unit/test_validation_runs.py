@@ -55,6 +55,11 @@ def test_braked_on_a_slope_against_the_closed_form():
     tilt = found.data.value.sel(limit="tilt").values
     assert tilt == pytest.approx(np.full_like(tilt, SLOPE), abs=1e-3)
     assert found.not_judged["current"] == "the scenario has no motors"
+    text = repr(found)
+    assert (
+        text.startswith("Validation\n  verdict     CAUTION: ") and "current: the scenario" in text
+    )
+    assert len(text.splitlines()) < 12
 
 
 def test_probability_agrees_with_the_closed_form():
