@@ -49,7 +49,7 @@ from marsyard.units import to_si
 MOST_STEPS = 200  # that can be undone
 Data = dict[str, Any]
 #: parts of a scenario that are about one robot
-_OF_ROBOT = ("control", "motors", "gait", "tethers", "gates", "report", "study")
+_OF_ROBOT = ("control", "motors", "gait", "tethers", "report", "study")
 _KEPT_OF_ROBOT = ("name", "position", "attitude", "settle")
 #: wheel models that take nothing from the soil's stiffness and strength
 _WITHOUT_SOIL = ("magic_formula", "rigid_slip")
