@@ -111,9 +111,9 @@ LAWS = {
                                "takes only convex shapes"),
     "soft contact by impulses": ("rt0448/test-1", ["law=mujoco"], "needs a smooth integrator"),
     "rigid contact without": ("rt0448/test-1", ["run.integrator=semi_implicit"],
-                              "cannot carry the nonsmooth law; use moreau_jean"),
+                              "does not support the nonsmooth law; use moreau_jean"),
     "soil without": ("wheel/pull", ["law=none", "run.integrator=semi_implicit"],
-                     "cannot carry the soil of ground 'soil'"),
+                     "does not support the soil of ground 'soil'"),
 }  # fmt: skip
 
 
