@@ -141,7 +141,7 @@ FILES = {
     "broken run to export": ("run/results.nc", b"junk", ["export", "run", "--csv", "-o", "x/y"],
                              "not a file of results"),
     "broken mcap": ("a.mcap", b"\x89MCAP0\r\n" + b"\xff" * 100, ["view", "a.mcap", "--robot",
-                    "exomars"], "cut off|cannot be read"),
+                    "exomars"], "truncated|cannot be read"),
     "entities": ("a.urdf", '<!DOCTYPE r [<!ENTITY a "b">]><robot name="&a;"/>', ["import",
                  "a.urdf"],                  "defines the entity"),
     "fmu": ("a.fmu", b"PK\x03\x04 broken", ["run", "f.yaml"], "is not an FMU"),
