@@ -111,9 +111,9 @@ LAWS = {
                                "takes only convex shapes"),
     "soft contact by impulses": ("rt0448/test-1", ["law=mujoco"], "needs a smooth integrator"),
     "rigid contact without": ("rt0448/test-1", ["run.integrator=semi_implicit"],
-                              "cannot carry the nonsmooth law; use moreau_jean"),
+                              "does not support the nonsmooth law; use moreau_jean"),
     "soil without": ("wheel/pull", ["law=none", "run.integrator=semi_implicit"],
-                     "cannot carry the soil of ground 'soil'"),
+                     "does not support the soil of ground 'soil'"),
 }  # fmt: skip
 
 
@@ -141,7 +141,7 @@ FILES = {
     "broken run to export": ("run/results.nc", b"junk", ["export", "run", "--csv", "-o", "x/y"],
                              "not a file of results"),
     "broken mcap": ("a.mcap", b"\x89MCAP0\r\n" + b"\xff" * 100, ["view", "a.mcap", "--robot",
-                    "exomars"], "cut off|cannot be read"),
+                    "exomars"], "truncated|cannot be read"),
     "entities": ("a.urdf", '<!DOCTYPE r [<!ENTITY a "b">]><robot name="&a;"/>', ["import",
                  "a.urdf"],                  "defines the entity"),
     "fmu": ("a.fmu", b"PK\x03\x04 broken", ["run", "f.yaml"], "is not an FMU"),

@@ -23,7 +23,7 @@ def test_a_stance_is_printed_and_drawn(tmp_path):
     assert done.exit_code == 0, done.output
     for words in (
         "degree of mobility (rank of D): 4",
-        "not controlled: 1: sideways",
+        "uncontrolled: 1: sideways",
         "forbidden by the ground: up, roll about x",
         "B = diag(1, 0.9505, 1, 1, 1, 0.9505)",
         "friction demand 0",
@@ -135,7 +135,7 @@ def test_a_rover_stands_within_the_border_of_an_elevation_map(tmp_path, monkeypa
         (["roburoc", "--pose", "pitch_front"], "NAME=ANGLE"),
         (["roburoc", "--pose", "pitch_front=1m"], "--pose pitch_front"),
         (["roburoc", "--contact", "FX=1deg"], "no wheel 'FX'"),
-        (["roburoc", "--lifted", "FL,FR,ML,MR,RL,RR"], "nowhere"),
+        (["roburoc", "--lifted", "FL,FR,ML,MR,RL,RR"], "does not touch the ground"),
         (["roburoc", "--frame", "pod"], "no body 'pod'"),
         (["roburoc", "--lateral", "slip"], "slips"),
         (["roburoc", "--twist", "1,2"], "6 finite numbers"),

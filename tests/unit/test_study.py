@@ -88,7 +88,7 @@ def test_words_make_an_axis_too():
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ((0.1, 0.1), "0.1 stands twice"),
+        ((0.1, 0.1), "0.1 appears twice"),
         (("5 deg", 7.0), "7.0 has no unit; add 'deg'"),
         (("5 deg", "3 m"), "'m' and 'deg' are not units of the same quantity"),
     ],
@@ -283,7 +283,7 @@ def test_the_first_of_several_changes_is_taken_and_said():
 
     _, _, _, (found,), _ = refined(law)
     assert found.success <= 0.05 < found.failure
-    assert "change 2 times, this is the first change" in found.words
+    assert "changes 2 times, this is the first change" in found.words
 
 
 def test_above_is_the_other_way_around():

@@ -282,7 +282,8 @@ FRACTAL = {"kind": "fractal", "hurst": 0.5, "roughness": 0.1}
 ROCKS = {"kind": "rocks", "coverage": 0.1}
 CRATERS = {"kind": "craters", "smallest": 1, "largest": 5}
 WRONG = {
-    "vertical plane": ({"kind": "plane", "slope": "90 deg"}, "layers.0.slope: 90° is not a slope"),
+    "vertical plane": ({"kind": "plane", "slope": "90 deg"}, "layers.0.slope: 90° is not a valid "
+                                                             "slope"),
     "negative ramp": ({"kind": "step", "height": 1, "ramp": -1}, "layers.0.ramp = -1"),
     "unknown kind": ({"kind": "hill"}, "layers.0.kind"),
     "unknown key": ({**FRACTAL, "spaceing": 1}, "did you mean 'spacing'"),
@@ -373,7 +374,7 @@ def test_survey_stays_in_the_bounds():
     small = terrain({"kind": "plane"}, bounds=[[0, 3], [0, 1]])
     seen = survey(small)
     assert seen.x[-1] == pytest.approx(3) and seen.y[-1] == pytest.approx(1, abs=0.01)
-    with pytest.raises(InputError, match="lies outside"):
+    with pytest.raises(InputError, match="is outside"):
         survey(small, (1.0, 1.0), (50.0, 0.0))
     with pytest.raises(InputError, match="points"):
         survey(small, spacing=1e-6)

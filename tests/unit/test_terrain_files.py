@@ -101,7 +101,7 @@ def test_window_is_in_map_coordinates_and_starts_at_the_origin(dem):
     assert part.height(x, y) == pytest.approx(truth(x + 4.5, y + 10.25))
     # beyond the window the nearest point inside goes on, not what the file has there
     assert part.height(7.0, 1.0) == pytest.approx(truth(10.5, 11.25))
-    with pytest.raises(InputError, match="lies outside"):
+    with pytest.raises(InputError, match="is outside"):
         layer(dem, window=[[0, 1], [0, 1]])
 
 

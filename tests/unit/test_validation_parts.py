@@ -234,7 +234,7 @@ def test_limits_are_read_with_units_and_off():
         ({"limits": {"tilt": None}}, "limits.tilt: has no value; give one, or off"),
         ({"limits": {"slip": 1.5}}, "must be below 1"),
         ({"limits": {"time": "3 m"}}, "unit of length"),
-        ({"policy": {"accepted": 0.5, "refused": 0.1}}, "policy: accepted, refused.*must rise"),
+        ({"policy": {"accepted": 0.5, "refused": 0.1}}, "policy: accepted, refused.*must increase"),
     ],
 )
 def test_wrong_limits_are_one_sentence(data, said):
@@ -481,7 +481,7 @@ def test_commands_that_fail_and_those_never_begun():
 
 def test_nothing_to_judge_by_is_no_go():
     j = judged([outcome(0)])
-    assert j.verdict == "no-go" and "nothing to judge" in j.why and j.ellipse is None
+    assert j.verdict == "no-go" and "nothing to evaluate" in j.why and j.ellipse is None
 
 
 def test_the_map_shows_what_is_beside_the_rover():

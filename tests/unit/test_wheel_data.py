@@ -86,7 +86,7 @@ def test_auto_finds_slip_of_travel_before_rows_are_chosen(tmp_path):
     path = write(tmp_path, "slip,beta_deg,pull,load\n0,60,1,20\n0.2,90,1,20\n")
     data = read_wheel_data(path, wheel=WHEEL, where=["beta_deg=60"])
     assert data.slip == pytest.approx([0.5])
-    assert any("speed of travel" in note for note in data.notes)
+    assert any("total travel speed" in note for note in data.notes)
     assert read_wheel_data(path, wheel=WHEEL, slip_from="heading").slip == pytest.approx([0, 0.2])
 
 
@@ -292,9 +292,9 @@ GOOD = "slip,load,pull\n0.1,20,1\n"
         ("load,pull\n20,1\n", {}, "no column for the slip"),
         ("slip,load\n0.1,20\n", {}, "no column of a measured quantity"),
         ("slip,pull\n0.1,1\n", {}, "no column for the load.*--load"),
-        ("slip,load_stone,pull\n0.1,20,1\n", {}, "'stone' is no unit of load"),
-        ("slip,load,pull [stone]\n0.1,20,1\n", {}, r"'stone' is no unit of pull; n, kn"),
-        ("slip,load,torque_stone\n0.1,20,1\n", {}, "'stone' is no unit of torque"),
+        ("slip,load_stone,pull\n0.1,20,1\n", {}, "'stone' is not a unit of load"),
+        ("slip,load,pull [stone]\n0.1,20,1\n", {}, r"'stone' is not a unit of pull; n, kn"),
+        ("slip,load,torque_stone\n0.1,20,1\n", {}, "'stone' is not a unit of torque"),
         ("slip,load,pull\nnan,20,1\n", {}, "'slip' is empty in all rows"),
         ("slip,load,pull\n0.1,x,1\n", {}, "row 1: 'load' = 'x' is not a number"),
         ("slip,load,pull\n0.1,20,inf\n", {}, "'pull' is not finite"),

@@ -650,7 +650,7 @@ def test_bad_input_is_refused(compliant, message):
 
 
 def test_compliant_needs_our_own_integrator():
-    with pytest.raises(InputError, match="cannot carry the compliant law"):
+    with pytest.raises(InputError, match="does not support the compliant law"):
         validate({"robot": {"name": "sojourner"}, "interaction": law(),
                   "run": {"duration": 1, "integrator": "semi_implicit"}})  # fmt: skip
 

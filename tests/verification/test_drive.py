@@ -360,9 +360,7 @@ def on_sand(commands, duration, **more):
 
 
 def test_a_goal_outside_the_ground_is_refused_before_the_run():
-    with pytest.raises(
-        InputError, match=r"drive.commands.1.goal: \(20, 0\) m lies outside the gro"
-    ):
+    with pytest.raises(InputError, match=r"drive.commands.1.goal: \(20, 0\) m is outside the gro"):
         Simulation(on_sand([{"rate": 0.1, "duration": 1}, {"goal": [20, 0]}], 3))
 
 
