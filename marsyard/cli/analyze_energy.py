@@ -33,7 +33,7 @@ def energy(
         "energy/ in the run's folder].",
     ),
 ) -> None:  # fmt: skip
-    """Energy of a run: motor by motor, per metre, cost of transport, and where it went.
+    """Energy of a run: by motor, per metre, cost of transport, and by cause.
 
     Mechanical energy of each motor, spent and returned; electrical energy and losses in copper and
     gear where the scenario has `motors`; energy by metre and by weight; and the balance: work of

@@ -94,7 +94,7 @@ def kinetostatics(
 ) -> None:  # fmt: skip
     """Reciprocal screws, mobility, traction ellipsoids, friction demand, pulls, slopes and steps.
 
-    What a rover's wheels can make it do in a pose (matrices B, D, J_a, controllable and
+    Motions that a rover's wheels can produce in a pose (matrices B, D, J_a, controllable and
     uncontrolled motions), what it can push (ellipsoid, index σ, wrench polytope with friction cones
     and torque limits), what friction the pose takes, and how the torques are best shared.
 

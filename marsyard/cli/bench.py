@@ -20,8 +20,8 @@ def bench(
 ) -> None:
     """Measure how fast marsyard is on this machine.
 
-    Each row has a value, the bar it must reach, and whether it does. All take some six minutes;
-    nothing else should run meanwhile.
+    Each row has a value, the bar it must reach, and whether it does. All of them take about six
+    minutes; nothing else should run meanwhile.
 
     \b
     Examples:

@@ -83,7 +83,7 @@ def identify(
         None, "--out", "-o", help="Folder for the results [default: runs/identify-DATA-MODEL]."
     ),
 ) -> None:  # fmt: skip
-    """Find the parameters with which a wheel model fits measured wheels.
+    """Fit the parameters of a wheel model to measured wheels.
 
     DATA has a row per operating point (or moment) and columns by name, in any order, with a unit:
     slip or slip_percent (or omega and travel speed), load, at least one of drawbar_pull (Fx, DP),

@@ -70,8 +70,8 @@ def import_robot(
     force: bool = typer.Option(False, "--force", help="Overwrite an existing robot folder."),
     yes: bool = typer.Option(False, "--yes", "-y", help="Accept the guesses without asking."),
 ) -> None:
-    """Make a robot of any MJCF or URDF: guess wheels, feet, tracks, drives, steering and passive
-    joints, show them, write a folder that runs in every scenario.
+    """Import a robot from MJCF or URDF: guess wheels, feet, tracks, drives, steering and passive
+    joints, show them, and write a robot folder for use in any scenario.
 
     \b
     Examples:

@@ -62,10 +62,10 @@ def list_(
         help="Show only entries whose name or title matches this text or regular expression.",
     ),
 ) -> None:  # fmt: skip
-    """List what is there, in groups, one line each; what a plug-in brings names its package.
+    """List the library in groups, one line per entry; entries of plug-ins name their package.
 
-    All laws run on all soils. The laws in brackets behind a soil find every number they need in its
-    source; the others assume what is missing, and a run says so.
+    All laws run on all soils. For the laws in brackets after a soil, every number they need is
+    published; other laws assume missing numbers, with a warning.
 
     \b
     Examples:

@@ -58,7 +58,7 @@ def movie(
     caption: str = typer.Option("", help="Caption below the title [default: the scenario]."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bar."),
 ) -> None:
-    """Film a run: MP4 (H.264) or GIF with contact forces, ruts and time, without a screen.
+    """Render a run as MP4 (H.264) or GIF with contact forces, ruts and time, without a display.
 
     \b
     Examples:

@@ -45,8 +45,7 @@ def optimize(
 ) -> None:
     """Optimise a rover (wheels, track, pivots, mass) or a controller for several objectives.
 
-    A study file says what may change, what is taken of each run, what is to be small or large, and
-    what must be kept:
+    A study file defines design variables, outputs, objectives and constraints:
 
     \b
       scenario: rashid/obstacle

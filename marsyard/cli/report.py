@@ -17,7 +17,7 @@ def report(
     ),
     open_report: bool = typer.Option(False, "--open", help="Open the report in the browser."),
 ) -> None:
-    """Make the report of a run again from its folder, e.g. after ctrl-c while it was drawn.
+    """Rebuild the report of a run from its folder, e.g. after it was interrupted by ctrl-c.
 
     Example:  marsyard report runs/rt0448-test-1 --figures svg
     """

@@ -89,8 +89,8 @@ def run(
 
     Exit code 0 if all checks pass, 1 if one fails or the run diverges, 2 for wrong input.
 
-    With --live a run that ctrl-c ends early still keeps and reports what it recorded. Results are
-    in place before anything is drawn; `marsyard report` makes a report that ctrl-c stopped.
+    With --live, a run stopped by ctrl-c keeps and reports its results. Results are saved before
+    anything is drawn; `marsyard report` rebuilds a report interrupted by ctrl-c.
 
     \b
     Examples:

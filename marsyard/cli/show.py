@@ -26,7 +26,7 @@ def show(
         "", "--plot", help="Draw the curves of a soil among those of all soils, as a PNG file."
     ),
 ) -> None:
-    """What a scenario, rover, soil or ground is: description, numbers, sources.
+    """Show a scenario, rover, soil or ground: description, numbers, sources.
 
     \b
     Examples:

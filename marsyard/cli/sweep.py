@@ -46,7 +46,7 @@ def sweep(
 ) -> None:
     """Run a scenario over a design of parameters: grid, list, Latin hypercube, Sobol, Monte-Carlo.
 
-    A study file says which scenario, what is varied and what is taken of each run:
+    A study file defines the scenario, the varied parameters and the outputs:
 
     \b
       scenario: rt0448/test-1
@@ -54,9 +54,9 @@ def sweep(
       vary: {interaction.friction: "uniform(0.3, 0.8)", gravity: [1.62, 3.69, 9.81]}
       outputs: [{name: height, of: position_base.z}]
 
-    Every finished run is on the disk at once: stop it at any time, and --resume goes on without
-    doing anything twice. A run that fails is recorded with its reason and stops nothing. Results
-    are one labelled data set, sweep.nc, the same bit for bit on any number of workers.
+    Every finished run is saved at once: a sweep can be stopped at any time and continued with
+    --resume. A run that fails is recorded with its reason and does not stop the others. Results are
+    one labelled data set, sweep.nc, the same bit for bit on any number of workers.
 
     Exit code 0; 1 if no run completed, 2 for wrong input, 130 if stopped by ctrl-c.
 

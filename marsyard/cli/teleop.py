@@ -76,15 +76,15 @@ def teleop(
         None, "--out", "-o", help="Folder for the recordings [default: runs/SCENARIO-session]."
     ),
 ) -> None:  # fmt: skip
-    """Drive a rover under delay: by keyboard, gamepad, stick, goals by clicks, and sequences.
+    """Drive a rover under delay by keyboard, gamepad, joystick, goals set by clicks, and sequences.
 
-    The page shows the rover as telemetry tells it, late, and where it will be when a command given
-    now arrives, with the uncertainty of that. Its tab Environment edits the ground and begins a new
-    session there. Ctrl-c ends the session and writes its report.
+    The page shows the rover by delayed telemetry, and its predicted pose when a command given now
+    arrives, with the uncertainty. The tab Environment edits the ground and starts a new session
+    there. Ctrl-c ends the session and writes its report.
 
     \b
     Examples:
-      marsyard teleop                       the Moon, 2.6 s there and back
+      marsyard teleop                       the Moon, 2.6 s round trip
       marsyard teleop --link mars_near      6 minutes: send sequences
       marsyard teleop --delay 5s --jitter 300ms --loss 10%
       marsyard teleop control/goal --delay 2.6s --truth friction=0.4

@@ -57,10 +57,11 @@ def validate(
                                                      "tables."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bar."),
 ) -> None:  # fmt: skip
-    """Simulate a sequence over uncertain soil, start pose and roughness, and judge every command.
+    """Simulate a sequence over uncertain soil, start pose and roughness, and evaluate every
+    command.
 
-    Exit code 0 go, 3 caution, 4 no-go; 2 for wrong input, 130 if stopped before there was anything
-    to judge. With --strict caution is 4. Ctrl-c ends the runs; what is done is judged.
+    Exit code 0 go, 3 caution, 4 no-go; 2 for wrong input, 130 if stopped before any run finished.
+    With --strict, caution is 4. Ctrl-c stops the runs and evaluates the finished ones.
 
     \b
     Examples:

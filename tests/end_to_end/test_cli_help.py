@@ -50,7 +50,7 @@ def test_help_has_five_examples_that_are_commands(tmp_path):
 def test_analyses_have_whole_summaries_too(tmp_path):
     done = run_here(["analyze", "--help"], tmp_path)
     assert done.returncode == 0 and "..." not in done.stdout.replace("[ARGS]...", "")
-    assert "and where it went." in " ".join(done.stdout.split())
+    assert "and by cause." in " ".join(done.stdout.split())
 
 
 def test_a_mistyped_command_is_answered_by_the_nearest(tmp_path):
