@@ -35,9 +35,9 @@ def main() -> None:
     )
     print(f", torque {float(late.driving_torque):.2f} N·m at {100 * SLIP:.0f} % slip")
     print(f"soil above the old surface: {1e6 * grid.moved_volume():.0f} cm³")
-    # a little less: soil rebounds, and some slides back
-    if not 0.8 < rut.mean() / float(late.sinkage) < 1.02:
-        raise SystemExit("the rut is not as deep as the wheel has sunk")
+    # shallower: the slipping rim pushes soil backwards into it, and some slides back
+    if not 0.4 < rut.mean() / float(late.sinkage) < 0.8:
+        raise SystemExit("the rut is not about half as deep as the wheel has sunk")
 
 
 if __name__ == "__main__":

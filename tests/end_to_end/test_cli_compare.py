@@ -97,7 +97,7 @@ def test_a_study_under_each_law(folder):
     command += ["-v", "thrown: robot.velocity=[0, 0, 1]", "-s", "study.keep=none", "-o", "out"]
     done = run_here(command, folder)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "second axis (robot.velocity.2) is left out" in done.stdout
+    assert "second axis (robot.velocity.2) is ignored" in done.stdout
     ds = xr.load_dataset(folder / "out" / "compare.nc", engine="h5netcdf")
     for law, v in (("at rest", 0), ("thrown", 1)):
         for g in (2.0, 4.0):

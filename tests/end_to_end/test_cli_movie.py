@@ -67,7 +67,7 @@ def test_a_still_picture(run, tmp_path):
         (["--camera", "orbiter"], "orbit"),
         (["--camera", "wheel", "--wheel", "XX"], "FL"),
         (["--size", "321x180"], "even"),
-        (["--start", "3"], "part of the run"),
+        (["--start", "3"], "within the run"),
         (["--frame", "9", "-o", "a.png"], "from 0 to 1 s"),
         (["--out", "a.avi"], ".mp4"),
         (["--distance", "3 kg"], "--distance"),

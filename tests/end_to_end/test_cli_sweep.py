@@ -73,7 +73,7 @@ def test_stopped_killed_and_resumed(study, tmp_path, whole):
     first = run_here(["sweep", study, "--out", folder, "-j", 1], tmp_path)
     interrupt.join()
     assert first.returncode == 130 and "Traceback" not in first.stderr
-    assert f"go on with: marsyard sweep {study} --out {folder} --resume" in first.stderr
+    assert f"continue with: marsyard sweep {study} --out {folder} --resume" in first.stderr
     kept = len(read_records(log))
     # the power goes: every process of the group at once
     second = start(["sweep", study, "--out", folder, "-j", 2, "--resume"], tmp_path)

@@ -39,7 +39,7 @@ def test_why_it_cannot_begin():
         return (OrderShown(7, words, state, 0.0), OrderShown(8, "turn", "done", 1.0))
 
     assert why() == ""
-    assert "stick is held" in why(stick=(0.0, 0.3))
+    assert "joystick is active" in why(stick=(0.0, 0.3))
     assert "drives at 2.0 cm/s" in why(numbers={"speed": -0.02})
     assert why(numbers={"speed": 0.001}) == ""
     for state in ("queued", "sent", "acknowledged", "executing"):

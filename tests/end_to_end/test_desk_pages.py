@@ -305,7 +305,7 @@ def test_a_validation_can_be_cancelled(desk):
         one.say("validate", text="sequence:\n  - {wait: 1 s, note: wait for the end}\n")
         one.wait("validation", lambda m: m["running"])
         one.say("validate", text=TEXT)
-        assert "under way" in one.wait("answer")["text"]
+        assert "already running" in one.wait("answer")["text"]
         one.say("cancel")
         ended = one.wait("validation", lambda m: not m["running"])
         assert "cancelled" in ended["words"] and "verdict" not in ended

@@ -161,10 +161,10 @@ def test_a_click_takes_the_replay_there_and_the_replay_moves_the_cursor(page):
 
 
 def test_links_open_parts_and_all_open_for_printing(page):
-    part = page.locator("#part-what-was-run")
+    part = page.locator("#part-scenario-and-parameters")
     assert part.get_attribute("open") is None
-    page.locator("a[href='#part-what-was-run']").click()
-    page.wait_for_selector("#part-what-was-run[open]")
+    page.locator("a[href='#part-scenario-and-parameters']").click()
+    page.wait_for_selector("#part-scenario-and-parameters[open]")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details.part:not([open])").count() == 0
     assert page.locator("#replay img").evaluate("e => e.src.length") > 5000

@@ -109,7 +109,7 @@ def test_it_does_what_the_law_inside_does():
     [
         ("options.frictoin", 0.5, "options: friction, slip_stiffness"),
         ("options.friction", -1.0, "friction = -1.0: must be above 0"),
-        ("bodies", ["RL", "RX"], "'RX' is no wheel, foot, track or body of four_wheeler"),
+        ("bodies", ["RL", "RX"], "'RX' is not a wheel, foot, track or body of four_wheeler"),
         ("name", "rigid_slip_outsid", "did you mean 'rigid_slip_outside'"),
     ],
 )
