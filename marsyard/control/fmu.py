@@ -328,9 +328,7 @@ def _settings(file: FmuFile, parameters: Mapping[str, Any]) -> list[tuple[str, i
         found = file.variable(name, "parameter")
         kind = NUMBERS.get(found.type, found.type)
         if isinstance(value, str) != (kind == "String"):
-            raise file.error(
-                f"parameter '{name}' is of type {found.type}, and but is given {value!r}"
-            )
+            raise file.error(f"parameter '{name}' is of type {found.type}, but is given {value!r}")
         if kind == "Boolean":
             value = bool(value)
         elif kind != "String" and kind not in ("Real", "Float64", "Float32"):

@@ -455,7 +455,7 @@ def test_a_study_of_drives_under_two_laws():
         "run.record_period": 0.2,
     }  # fmt: skip
     found = marsyard.compare("control/path", "ding,rigid_slip", settings=settings)
-    offset = found.data["greatest_distance_from_the_path"].sel(law=["ding", "rigid_slip"])
+    offset = found.data["largest_cross_track_error"].sel(law=["ding", "rigid_slip"])
     # across the slope soil gives way, on the level hardly
     assert np.isfinite(offset.values).all()
     across = offset.isel({found.data.attrs["varied"]: -1}).sel(law="ding")

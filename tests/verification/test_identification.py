@@ -348,7 +348,7 @@ def test_every_coefficient_of_every_model_can_be_set(model):
         ({"free": ["peak_x"]}, "wong_reece does not use it"),
         ({"model": "magic_formula", "free": ["phi"]}, "magic_formula does not use it"),
         ({"model": "ding", "free": ["mean_load"]}, "only scales"),
-        ({"free": ["phi", "friction_angle"]}, "named twice"),
+        ({"free": ["phi", "friction_angle"]}, "appears twice"),
         ({"free": ["k", "k_c"]}, "either k or k_c and k_phi"),
         ({"free": ["shear_share"]}, "needs a wheel with lugs"),
         ({"free": ["phi"], "fix": {"phi": 0.5}}, "both free and fixed"),

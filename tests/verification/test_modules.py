@@ -416,7 +416,7 @@ def wrong(at, value):
         (JointCommands(np.nan), "control at t = 0.05 s: torque: has a value that is not a finite"),
         (JointCommands(speed=np.inf), "control at t = 0.05 s: speed: must be finite"),
         (JointCommands("x"), "control at t = 0.05 s: torque: must be numbers"),
-        (None, "control at t = 0.05 s: gave a NoneType; JointCommands is needed"),
+        (None, "control at t = 0.05 s: gave a NoneType; JointCommands is required"),
         (KeyError("knee"), "control at t = 0.05 s: KeyError: 'knee'"),
     ],
 )
@@ -507,7 +507,7 @@ def test_wrong_use_is_said_before_the_run():
     smooth = rover().model_copy(
         update={"run": rover().run.model_copy(update={"integrator": "semi_implicit"})}
     )
-    with pytest.raises(InputError, match=r"run.integrator: 'semi_implicit' cannot take"):
+    with pytest.raises(InputError, match=r"run.integrator: 'semi_implicit' does not support"):
         Simulation(smooth, interaction=springs)
 
 

@@ -390,8 +390,8 @@ FOLDED, SPREAD = [[0, 0.1], [0.1, 0.1]], [[0, 0.1], [0.1, 0.2]]
 @pytest.mark.parametrize(
     ("shape", "words"),
     [
-        ({"geom": "left", "place": [0, 0, 1]}, "'place' is for"),
-        ({"geom": "left", "axis": [1, 0, 0]}, "'axis' is for"),
+        ({"geom": "left", "place": [0, 0, 1]}, "'place' applies to"),
+        ({"geom": "left", "axis": [1, 0, 0]}, "'axis' applies to"),
         ({"geom": "left", "scale": 2}, "'scale' is for"),
         ({"revolution": {"profile": FOLDED}, "scale": 2}, "'scale' is for"),
         (

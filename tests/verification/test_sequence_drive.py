@@ -426,7 +426,7 @@ def test_a_recorded_posture():
             "drive.abort_limits.slip = 2: must be below 1",
         ),
         ([{"posture": "sit"}], {}, "drive.commands.0.posture: no posture is called 'sit'"),
-        ([{"posture": {"RBogie_x": 0}}], {}, "posture.RBogie_x: this joint has no motor; no joint"),
+        ([{"posture": {"RBogie_x": 0}}], {}, "posture.RBogie_x: this joint has no motor"),
         ([{"posture": {"FLWheel_y": 0}}], {}, "wheels and steering belong to other commands"),
         (
             [{"posture": {"Frnt_x": 0}}],

@@ -77,7 +77,9 @@ def test_a_long_wait_is_told_and_ends(monkeypatch):
     monkeypatch.setattr(settle, "LONGEST", 1.0)
     heard: list[str] = []
     began = time.perf_counter()
-    with pytest.raises(InputError, match=r"robot.settle: .* within 1 s of computing; after .* m/s"):
+    with pytest.raises(
+        InputError, match=r"robot.settle: .* within 1 s of computing time; after .* m/s"
+    ):
         Simulation(world(slope(70)), say=heard.append)
     assert time.perf_counter() - began < 4.0
     assert any("settling the robot on the ground: after" in text for text in heard)
