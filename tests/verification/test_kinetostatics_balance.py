@@ -409,7 +409,7 @@ def test_roburoc_leans_back_until_its_stops_to_climb():
         (lambda: stance_at("roburoc", {"pitch_frnt": 0.1}), "pitch_front"),
         (lambda: stance_at("roburoc", contact={"FX": 0.1}), "no wheel 'FX'"),
         (lambda: stance_at("roburoc", platform="pod"), "no body 'pod'"),
-        (lambda: stance_at("roburoc", lifted=["FL", "FR", "ML", "MR", "RL", "RR"]), "not touch the"),
+        (lambda: stance_at("roburoc", lifted=["FL", "FR", "ML", "MR", "RL", "RR"]), "not touch"),
         (lambda: stance_at("plate_rig"), "free joint"),
         (lambda: Balance(stance_at("exomars"), -0.1), "0 or more"),
         (lambda: Balance(stance_at("exomars"), math.nan), "0 or more"),
