@@ -78,7 +78,7 @@ def test_a_signal_while_it_drives_leaves_a_report_and_no_lock(begin, tmp_path, n
     assert not (folder / "session.lock").exists()
 
 
-@pytest.mark.parametrize("after", [0.0, 0.5, 1.0, 1.5, 2.0])
+@pytest.mark.parametrize("after", [0.0, 1.0, 2.0])
 def test_a_signal_while_both_worlds_are_built_ends_it_soon(begin, tmp_path, after):
     made = begin()
     assert "building both worlds" in made.stdout.readline()
